@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan weighed: how dangerous it is if the sandbox lets it through, and why. */
+#pragma once
+
+#include "../parse/plan.h"
+
+enum class { CLASS_SAFE, CLASS_ASK, CLASS_FORBIDDEN };
+enum risk { RISK_LOW, RISK_MEDIUM, RISK_HIGH, RISK_CRITICAL };
+
+struct assessment {
+	enum class class;
+	enum risk risk;
+	const char **categories; /* NULL-terminated, of a fixed set: "data deletion", "network" ... */
+	const char **reasons;    /* NULL-terminated, in words a person understands */
+	bool reversible;
+	double confidence; /* 0 to 1 */
+};
+
+const char *class_name(enum class class);
+const char *risk_name(enum risk risk);
+/* Everything in *ret_assessment lives in the arena. */
+void assess_plan(struct arena *arena, const struct plan *plan, struct assessment *ret_assessment);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole reads and writes. */
+#include "io.h"
+#include "path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int write_all(int fd, const void *data, size_t length)
+{
+	const char *next = data;
+
+	while (length > 0) {
+		ssize_t written = write(fd, next, length);
+
+		if (written < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		next += written;
+		length -= (size_t)written;
+	}
+	return 0;
+}
+
+ssize_t read_all(int fd, void *data, size_t length)
+{
+	size_t got = 0;
+
+	while (got < length) {
+		ssize_t n = read(fd, (char *)data + got, length - got);
+
+		if (n < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		if (n == 0)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
+int read_file(int dirfd, const char *path, size_t limit, char **ret_text, size_t *ret_length)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	_cleanup_free_ char *text = NULL;
+	size_t room, length = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	room = st.st_size > 0 ? (size_t)st.st_size + 1 : 4096;
+	for (;;) {
+		ssize_t n;
+
+		room = MIN(room, limit + 1);
+		text = realloc(text, room + 1);
+		if (!text)
+			abort();
+		n = read_all(fd, text + length, room - length);
+		if (n < 0)
+			return (int)n;
+		length += (size_t)n;
+		if (length > limit)
+			return -EFBIG;
+		if (length < room)
+			break;
+		room *= 2;
+	}
+	text[length] = '\0';
+	*ret_text = STEAL(text);
+	if (ret_length)
+		*ret_length = length;
+	return 0;
+}
+
+int make_directories(const char *path, mode_t mode)
+{
+	char partial[PATH_MAX];
+	size_t length = strlen(path);
+
+	if (length == 0 || length >= sizeof(partial))
+		return -ENAMETOOLONG;
+	memcpy(partial, path, length + 1);
+	for (char *slash = partial + 1; *slash; slash++) {
+		if (*slash != '/')
+			continue;
+		*slash = '\0';
+		if (mkdir(partial, mode) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
+			return -errno;
+		*slash = '/';
+	}
+	if (mkdir(partial, mode) < 0 && errno != EEXIST)
+		return -errno;
+	return 0;
+}
+
+static int remove_entries(int fd, dev_t device, unsigned depth, unsigned *budget);
+
+static int remove_entry(int dirfd, const char *name, dev_t device, unsigned depth, unsigned *budget)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+	int r;
+
+	if ((*budget)-- == 0)
+		return -EFBIG;
+	if (unlinkat(dirfd, name, 0) == 0)
+		return 0;
+	if (errno != EISDIR && errno != EPERM && errno != ENOTEMPTY)
+		return -errno;
+	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == EACCES && fchmodat(dirfd, name, 0700, 0) == 0)
+		fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_dev != device)
+		return -EXDEV;
+	if ((st.st_mode & 0700) != 0700)
+		(void)fchmod(fd, 0700);
+	r = remove_entries(STEAL_FD(fd), device, depth + 1, budget);
+	if (r < 0)
+		return r;
+	return unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+/* Takes ownership of fd. */
+static int remove_entries(int fd, dev_t device, unsigned depth, unsigned *budget)
+{
+	struct dirent *entry;
+	DIR *dir;
+	int r = 0;
+
+	if (depth > 512) {
+		close(fd);
+		return -ELOOP;
+	}
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return -errno;
+	}
+	while (r >= 0 && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			r = remove_entry(dirfd(dir), entry->d_name, device, depth, budget);
+	closedir(dir);
+	return r;
+}
+
+int remove_tree(int dirfd, const char *name)
+{
+	unsigned budget = 1000000;
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return remove_entry(dirfd, name, st.st_dev, 0, &budget);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Paths as text. */
+#include "path.h"
+#include "buffer.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+char *path_normalise(const char *path)
+{
+	size_t length = strlen(path), out = 0;
+	bool absolute = path[0] == '/';
+	char *result = malloc(length + 3);
+	const char *next = path;
+
+	if (!result)
+		abort();
+	if (absolute)
+		result[out++] = '/';
+	while (*next) {
+		size_t part;
+
+		while (*next == '/')
+			next++;
+		part = strcspn(next, "/");
+		if (part == 0)
+			break;
+		if (part == 1 && next[0] == '.') {
+			/* stays where it is */
+		} else if (part == 2 && next[0] == '.' && next[1] == '.' &&
+			   (absolute || (out > 0 && !(out >= 2 && result[out - 1] == '.' &&
+						      result[out - 2] == '.' &&
+						      (out == 2 || result[out - 3] == '/'))))) {
+			while (out > absolute && result[out - 1] != '/')
+				out--;
+			if (out > absolute)
+				out--;
+		} else {
+			if (out > 0 && result[out - 1] != '/')
+				result[out++] = '/';
+			memcpy(result + out, next, part);
+			out += part;
+		}
+		next += part;
+	}
+	if (out == 0)
+		result[out++] = '.';
+	result[out] = '\0';
+	return result;
+}
+
+char *path_resolve(const char *base, const char *home, const char *path)
+{
+	_cleanup_free_ char *joined = NULL;
+	int r;
+
+	if (home && path[0] == '~' && (path[1] == '\0' || path[1] == '/'))
+		r = asprintf(&joined, "%s%s", home, path + 1);
+	else if (path[0] == '/')
+		r = asprintf(&joined, "%s", path);
+	else
+		r = asprintf(&joined, "%s/%s", base, path);
+	if (r < 0)
+		abort();
+	return path_normalise(joined);
+}
+
+bool path_is_under(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	if (length == 1 && directory[0] == '/')
+		return path[0] == '/';
+	return strncmp(path, directory, length) == 0 && (path[length] == '\0' || path[length] == '/');
+}
+
+bool path_has_glob(const char *path)
+{
+	return strpbrk(path, "*?[") != NULL;
+}
+
+enum { MATCH_STEPS = 200000, COMPONENT = 256 };
+
+static bool match_component(const char *pattern, size_t pattern_length, const char *text,
+			    size_t text_length)
+{
+	char p[COMPONENT], t[COMPONENT];
+
+	if (pattern_length >= sizeof(p) || text_length >= sizeof(t))
+		return pattern_length == text_length && memcmp(pattern, text, text_length) == 0;
+	memcpy(p, pattern, pattern_length);
+	p[pattern_length] = '\0';
+	memcpy(t, text, text_length);
+	t[text_length] = '\0';
+	return fnmatch(p, t, FNM_NOESCAPE) == 0;
+}
+
+static bool match_from(const char *pattern, const char *path, unsigned *steps)
+{
+	for (;;) {
+		size_t pattern_part, path_part;
+
+		if (*steps == 0)
+			return false;
+		(*steps)--;
+		while (*pattern == '/')
+			pattern++;
+		while (*path == '/')
+			path++;
+		pattern_part = strcspn(pattern, "/");
+		path_part = strcspn(path, "/");
+		if (pattern_part == 0)
+			return path_part == 0;
+		if (pattern_part == 2 && pattern[0] == '*' && pattern[1] == '*') {
+			const char *rest = pattern + 2;
+
+			for (;; path += path_part) {
+				while (*path == '/')
+					path++;
+				path_part = strcspn(path, "/");
+				if (match_from(rest, path, steps))
+					return true;
+				if (path_part == 0 || *steps == 0)
+					return false;
+			}
+		}
+		if (path_part == 0 || !match_component(pattern, pattern_part, path, path_part))
+			return false;
+		pattern += pattern_part;
+		path += path_part;
+	}
+}
+
+bool path_matches(const char *pattern, const char *path, bool *ret_overrun)
+{
+	unsigned steps = MATCH_STEPS;
+	bool matches = match_from(pattern, path, &steps);
+
+	if (ret_overrun)
+		*ret_overrun = steps == 0;
+	return matches;
+}
+
+char *path_fixed_part(const char *pattern)
+{
+	size_t end = 0, length = strcspn(pattern, "*?[");
+	char *result;
+
+	if (pattern[length] == '\0')
+		end = length;
+	else
+		for (size_t i = 0; i < length; i++)
+			if (pattern[i] == '/')
+				end = i == 0 ? 1 : i;
+	result = strndup(pattern, end);
+	if (!result)
+		abort();
+	return result;
+}
+
+const char *path_last(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes, durations, shares and times. */
+#include "units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+struct unit {
+	const char *name;
+	double factor;
+};
+
+static int parse_with_units(const char *text, const struct unit *units, size_t count, double limit,
+			    double *ret_value)
+{
+	char *end;
+	double value;
+
+	if (text[0] < '0' || text[0] > '9')
+		return -EINVAL; /* also keeps strtod from reading inf, nan, signs and blanks */
+	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+		return -EINVAL;
+	value = strtod(text, &end);
+	for (size_t i = 0; i < count; i++) {
+		if (strcasecmp(end, units[i].name) != 0)
+			continue;
+		value *= units[i].factor;
+		if (!isfinite(value) || value < 0 || value > limit)
+			return -ERANGE;
+		*ret_value = value;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int parse_size(const char *text, uint64_t *ret_bytes, struct error **ret_error)
+{
+	static const struct unit units[] = {
+		{"", 1},           {"B", 1},           {"K", 1024.0},     {"KB", 1024.0},
+		{"KiB", 1024.0},   {"M", 1048576.0},   {"MB", 1048576.0}, {"MiB", 1048576.0},
+		{"G", 0x1p30},     {"GB", 0x1p30},     {"GiB", 0x1p30},   {"T", 0x1p40},
+		{"TB", 0x1p40},    {"TiB", 0x1p40},
+	};
+	double value;
+
+	if (parse_with_units(text, units, ELEMENTS(units), 0x1p62, &value) < 0) {
+		fail(ret_error, E_USAGE, "'%s' is not a size", text);
+		return error_hint(ret_error, "write it as 512M, 1G or a number of bytes");
+	}
+	*ret_bytes = (uint64_t)value;
+	return 0;
+}
+
+int parse_duration(const char *text, uint64_t *ret_ns, struct error **ret_error)
+{
+	static const struct unit units[] = {
+		{"", 1e9},      {"s", 1e9},      {"ms", 1e6},      {"us", 1e3},
+		{"m", 60e9},    {"min", 60e9},   {"h", 3600e9},    {"d", 86400e9},
+	};
+	double value;
+
+	if (parse_with_units(text, units, ELEMENTS(units), 0x1p62, &value) < 0) {
+		fail(ret_error, E_USAGE, "'%s' is not a duration", text);
+		return error_hint(ret_error, "write it as 30s, 500ms, 5m or 1h");
+	}
+	*ret_ns = (uint64_t)value;
+	return 0;
+}
+
+int parse_cpu(const char *text, uint64_t *ret_millicpus, struct error **ret_error)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	const struct unit units[] = {{"%", 10.0 * (double)MAX(cpus, 1)}, {"", 1000}};
+	double value;
+
+	if (parse_with_units(text, units, ELEMENTS(units), 1e9, &value) < 0 || value < 1) {
+		fail(ret_error, E_USAGE, "'%s' is not a share of the CPU", text);
+		return error_hint(ret_error, "write it as 50%% of the machine, or 1.5 CPUs");
+	}
+	*ret_millicpus = (uint64_t)value;
+	return 0;
+}
+
+int parse_count(const char *text, uint64_t *ret_count, struct error **ret_error)
+{
+	char *end;
+
+	errno = 0;
+	if (text[0] < '0' || text[0] > '9' || (*ret_count = strtoull(text, &end, 10), errno) || *end)
+		return fail(ret_error, E_USAGE, "'%s' is not a number", text);
+	return 0;
+}
+
+uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void time_text(char text[static TIME_TEXT])
+{
+	struct timespec now;
+	struct tm utc;
+	size_t length;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	length = strftime(text, TIME_TEXT, "%Y-%m-%dT%H:%M:%S", &utc);
+	snprintf(text + length, TIME_TEXT - length, ".%03ldZ", now.tv_nsec / 1000000);
+}

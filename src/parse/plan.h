@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The request taken apart: every simple command in it, and an honest word on what could not be known. */
+#pragma once
+
+#include "../base/arena.h"
+#include "../request/request.h"
+
+struct redirect {
+	const char *operator; /* ">", ">>", "<", "<<", "<<<", "<>", ">|", "&>", ">&" ... */
+	int fd;               /* -1: the operator's own */
+	const char *target;
+};
+
+struct command {
+	const char **argv; /* NULL-terminated; words after quote removal, as far as they are constant */
+	size_t argc;
+	const char **assignments; /* NAME=VALUE before the command */
+	size_t assignment_count;
+	struct redirect *redirects;
+	size_t redirect_count;
+	bool dynamic; /* some word holds an expansion, so argv is not all there is to know */
+};
+
+struct plan {
+	struct command *commands;
+	size_t count;
+	bool opaque;             /* something could not be taken apart */
+	const char *opaque_why;  /* in words; NULL if not opaque */
+};
+
+/* Everything in *ret_plan lives in the arena. argv becomes one command; shell text (and the argument of `sh -c`) is lexed.
+ * Never fails on hostile text: what cannot be read is opaque. */
+void parse_request(struct arena *arena, const struct request *request, struct plan *ret_plan);
+/* The lexer alone: any bytes, any length; bounded in time, depth and memory. */
+void parse_shell(struct arena *arena, const char *text, size_t length, struct plan *ret_plan);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What became of a request: one shape, whatever happened. */
+#pragma once
+
+#include "request.h"
+
+enum run_limit {
+	LIMIT_NONE,
+	LIMIT_MEMORY,
+	LIMIT_CPU,
+	LIMIT_PROCESSES,
+	LIMIT_DISK,
+	LIMIT_TIME,
+	LIMIT_IDLE,
+	LIMIT_OUTPUT,
+};
+
+/* One operation that was refused; the same object counts once, with how often it was tried. */
+struct denial {
+	char *operation; /* of the permission vocabulary: read, write, delete, connect, unix ... */
+	char *object;    /* the exact object: a path as opened, host:port, a socket */
+	char *syscall;
+	char *rule;    /* what refused it */
+	char *program; /* who tried: the name of the process, or NULL */
+	char *answer;  /* none, granted, denied; a constant, not freed */
+	unsigned count;
+};
+
+struct attempt {
+	enum level level;
+	struct list walls; /* those that stood */
+	int exit_code;
+	struct denial *denials;
+	size_t denial_count;
+	struct list masks; /* paths that answered EACCES whatever their own mode */
+};
+
+/* One step of deciding, in order; strings are owned, NULL becomes null. */
+struct decision {
+	char *stage, *verdict, *source, *by, *scope, *grant, *time;
+};
+
+struct output {
+	char *data; /* NULL while empty; bytes as they came */
+	size_t length;
+};
+
+struct result {
+	char *run; /* NULL where no run was begun */
+	const char *verdict, *source;
+	int exit_code; /* -1 where the command did not start */
+	int signal;    /* 0: none */
+	bool timed_out, truncated;
+	enum run_limit limit;
+	double duration_ms;
+	struct output stdout_, stderr_, aggregated;
+	struct decision *decisions;
+	size_t decision_count;
+	struct attempt *attempts;
+	size_t attempt_count;
+	double cpu_ms;
+	uint64_t max_rss_kb, io_read_kb, io_write_kb, processes;
+	struct list warnings;
+	struct error *error; /* owned; NULL where there is none */
+};
+
+void result_init(struct result *result);
+void result_done(struct result *result);
+#define _cleanup_result_ _cleanup_(result_done)
+
+/* Add a zeroed entry at the end; valid until the next one is added. */
+struct attempt *result_add_attempt(struct result *result);
+struct decision *result_add_decision(struct result *result, const char *stage, const char *verdict,
+				     const char *source);
+struct denial *attempt_add_denial(struct attempt *attempt);
+
+const char *limit_name(enum run_limit limit); /* NULL for LIMIT_NONE */
+/* rejected, sandbox_denied, timeout, engine. */
+const char *error_kind(const struct error *error);
+
+/* What any caller may rely on whatever happened: a success and a time-out lend their own output, any other failure is given
+ * exit code -1, its message on stderr and in the aggregated output, and no duration. The view borrows from the result. */
+struct view {
+	int exit_code;
+	const char *stdout_, *stderr_, *aggregated;
+	size_t stdout_length, stderr_length, aggregated_length;
+	double duration_ms;
+	bool timed_out;
+};
+void result_view(const struct result *result, struct view *ret_view);
+
+/* The exit status of `ward run` for it: the command's own, 128+N, 124, 125, 126, 127. */
+int result_exit_status(const struct result *result);
+
+/* The object of the design's section 7. Bytes that are not UTF-8 are shown with U+FFFD and "lossy": true. */
+json_t *result_to_json(const struct result *result);
+/* The same without the output texts, for the record. */
+json_t *result_summary_to_json(const struct result *result);
