@@ -10,8 +10,9 @@ enum risk { RISK_LOW, RISK_MEDIUM, RISK_HIGH, RISK_CRITICAL };
 struct assessment {
 	enum class class;
 	enum risk risk;
-	const char **categories; /* NULL-terminated, of a fixed set: "data deletion", "network" ... */
-	const char **reasons;    /* NULL-terminated, in words a person understands */
+	const char *
+	    *categories;      /* NULL-terminated, of a fixed set: "data deletion", "network" ... */
+	const char **reasons; /* NULL-terminated, in words a person understands */
 	bool reversible;
 	double confidence; /* 0 to 1 */
 };

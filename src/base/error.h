@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one error value: a code, an errno, a message that names the object, a hint that names the way on. */
+/* The one error value: a code, an errno, a message that names the object, a hint that names the way
+ * on. */
 #pragma once
 
 #include "macro.h"
@@ -25,11 +26,13 @@ struct error {
 	int line, column;
 };
 
-/* Makes an error and returns the negative code, so that a caller can return it in one line. ret_error may be NULL. */
+/* Makes an error and returns the negative code, so that a caller can return it in one line.
+ * ret_error may be NULL. */
 int fail(struct error **ret_error, enum error_code code, const char *format, ...) _printf_(3, 4);
-/* The same for a failed system call: ": strerror" is appended. errnum is given, not read from errno. */
+/* The same for a failed system call: ": strerror" is appended. errnum is given, not read from
+ * errno. */
 int fail_errno(struct error **ret_error, enum error_code code, int errnum, const char *format, ...)
-	_printf_(4, 5);
+    _printf_(4, 5);
 /* Sets the hint of an error just made; returns -code, so that it can end a return statement. */
 int error_hint(struct error **ret_error, const char *format, ...) _printf_(2, 3);
 /* Puts context in front of the message: "context: message". Returns -code. */

@@ -97,7 +97,8 @@ int make_directories(const char *path, mode_t mode)
 		if (*slash != '/')
 			continue;
 		*slash = '\0';
-		if (mkdir(partial, mode) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
+		if (mkdir(partial, mode) < 0 && errno != EEXIST && errno != EROFS &&
+		    errno != EACCES)
 			return -errno;
 		*slash = '/';
 	}

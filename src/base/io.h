@@ -13,5 +13,6 @@ ssize_t read_all(int fd, void *data, size_t length);
 int read_file(int dirfd, const char *path, size_t limit, char **ret_text, size_t *ret_length);
 /* mkdir -p with the mode for what is made; 0 or -errno. */
 int make_directories(const char *path, mode_t mode);
-/* rm -rf of dirfd/name, never across a symlink or a mount, at most a million entries; 0 or -errno. */
+/* rm -rf of dirfd/name, never across a symlink or a mount, at most a million entries; 0 or -errno.
+ */
 int remove_tree(int dirfd, const char *name);

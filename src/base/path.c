@@ -72,7 +72,8 @@ bool path_is_under(const char *path, const char *directory)
 
 	if (length == 1 && directory[0] == '/')
 		return path[0] == '/';
-	return strncmp(path, directory, length) == 0 && (path[length] == '\0' || path[length] == '/');
+	return strncmp(path, directory, length) == 0 &&
+	       (path[length] == '\0' || path[length] == '/');
 }
 
 bool path_has_glob(const char *path)

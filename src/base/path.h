@@ -5,16 +5,19 @@
 #include "macro.h"
 #include <stdbool.h>
 
-/* Lexical: "//", "/./" and "x/.." are folded away; the result is absolute if path is. Caller frees. */
+/* Lexical: "//", "/./" and "x/.." are folded away; the result is absolute if path is. Caller frees.
+ */
 char *path_normalise(const char *path);
 /* path if it is absolute, else base/path; normalised; "~" and "~/x" are home's. Caller frees. */
 char *path_resolve(const char *base, const char *home, const char *path);
 /* True if path is directory itself or lies below it; both absolute and normalised. */
 bool path_is_under(const char *path, const char *directory);
 bool path_has_glob(const char *path);
-/* `*`, `?` and `[...]` stay within one component, a component of two stars spans any number of them, none included. Linear in
- * practice and bounded always: a pattern that would take too long does not match and *ret_overrun (may be NULL) is set. */
+/* `*`, `?` and `[...]` stay within one component, a component of two stars spans any number of
+ * them, none included. Linear in practice and bounded always: a pattern that would take too long
+ * does not match and *ret_overrun (may be NULL) is set. */
 bool path_matches(const char *pattern, const char *path, bool *ret_overrun);
-/* The part of a pattern before its first component with a glob: "/a/b" of "/a/b/x*". Caller frees. */
+/* The part of a pattern before its first component with a glob: "/a/b" of "/a/b/x*". Caller frees.
+ */
 char *path_fixed_part(const char *pattern);
 const char *path_last(const char *path);

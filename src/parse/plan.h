@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The request taken apart: every simple command in it, and an honest word on what could not be known. */
+/* The request taken apart: every simple command in it, and an honest word on what could not be
+ * known. */
 #pragma once
 
 #include "../base/arena.h"
@@ -7,12 +8,13 @@
 
 struct redirect {
 	const char *operator; /* ">", ">>", "<", "<<", "<<<", "<>", ">|", "&>", ">&" ... */
-	int fd;               /* -1: the operator's own */
+	int fd;		      /* -1: the operator's own */
 	const char *target;
 };
 
 struct command {
-	const char **argv; /* NULL-terminated; words after quote removal, as far as they are constant */
+	const char *
+	    *argv; /* NULL-terminated; words after quote removal, as far as they are constant */
 	size_t argc;
 	const char **assignments; /* NAME=VALUE before the command */
 	size_t assignment_count;
@@ -24,12 +26,20 @@ struct command {
 struct plan {
 	struct command *commands;
 	size_t count;
-	bool opaque;             /* something could not be taken apart */
-	const char *opaque_why;  /* in words; NULL if not opaque */
+	bool opaque;		/* something could not be taken apart */
+	const char *opaque_why; /* in words; NULL if not opaque */
 };
 
-/* Everything in *ret_plan lives in the arena. argv becomes one command; shell text (and the argument of `sh -c`) is lexed.
- * Never fails on hostile text: what cannot be read is opaque. */
+/* Everything in *ret_plan lives in the arena. argv becomes one command; shell text (and the
+ * argument of `sh -c`) is lexed. Never fails on hostile text: what cannot be read is opaque. */
 void parse_request(struct arena *arena, const struct request *request, struct plan *ret_plan);
 /* The lexer alone: any bytes, any length; bounded in time, depth and memory. */
 void parse_shell(struct arena *arena, const char *text, size_t length, struct plan *ret_plan);
+
+/* The place in argv of the command that the wrapper at first (env, sudo, timeout ...) runs; 0 where that is no wrapper or
+ * it runs none. */
+size_t parse_wrapped(const struct command *command, size_t first);
+/* The place of the first operand at or after first; with_value names the options ("-u --user") whose value is the next word. */
+size_t parse_operand(const struct command *command, size_t first, const char *with_value);
+/* True if word is one of a list of words with one space between them. */
+bool parse_word_in(const char *words, const char *word, size_t length);

@@ -10,29 +10,39 @@ enum { AUDIT_HASH_TEXT = 65 };
 
 struct audit;
 
-/* Opens (and on first use makes) the log in directory, which must be the caller's own with nobody else writing. The fd stays
- * usable after privileges are dropped. Room for further records is set aside, so that a disk that fills up during a run
- * cannot swallow that run's end. */
+/* Opens (and on first use makes) the log in directory, which must be the caller's own with nobody
+ * else writing. The fd stays usable after privileges are dropped. Room for further records is set
+ * aside, so that a disk that fills up during a run cannot swallow that run's end. */
 int audit_open(const char *directory, struct audit **ret_audit, struct error **ret_error);
 void audit_close(struct audit *audit);
 
-/* Appends one record: kind, run (may be NULL) and the members of body (borrowed, may be NULL), with seq, time, prev and hash
- * added. Safe against any number of writers at once. When it returns 0 the record is in the file; on failure it is not, not
- * even in part. */
-int audit_append(struct audit *audit, const char *kind, const char *run, json_t *body, struct error **ret_error);
+/* Appends one record: kind, run (may be NULL) and the members of body (borrowed, may be NULL), with
+ * seq, time, prev and hash added. Safe against any number of writers at once, each with a struct
+ * audit that it opened itself. When it returns 0 the record is in the file; on failure it is not,
+ * not even in part. */
+int audit_append(struct audit *audit, const char *kind, const char *run, json_t *body,
+		 struct error **ret_error);
 
 struct audit_report {
 	uint64_t records;
 	char head[AUDIT_HASH_TEXT]; /* hash of the last record; 64 zeros for none */
-	uint64_t bad_line;          /* the first line that does not hold, from 1; 0 if all hold */
-	char *fault;                /* what is wrong there, in words; NULL if nothing */
+	uint64_t bad_line;	    /* the first line that does not hold, from 1; 0 if all hold */
+	char *fault;		    /* what is wrong there, in words; NULL if nothing */
 };
-/* Reads the log in directory and checks every link, the numbering and the head kept beside it: a changed, removed, reordered or
- * added record and a cut tail are faults. Returns 0 with *ret_report filled also when a fault was found. */
+/* Reads the log in directory and checks every link, the numbering and the head kept beside it: a
+ * changed, removed, reordered or added record and a cut tail are faults. Returns 0 with *ret_report
+ * filled also when a fault was found. */
 int audit_verify(const char *directory, struct audit_report *ret_report, struct error **ret_error);
 void audit_report_done(struct audit_report *report);
 
-/* Calls each for every record whose offset is at or past *offset, in order, and moves *offset on. Stops early when each
- * returns non-zero, and returns that. */
-int audit_read(const char *directory, uint64_t *offset, int (*each)(json_t *record, void *data), void *data,
-	       struct error **ret_error);
+/* Calls each for every record whose offset is at or past *offset, in order, and moves *offset on.
+ * Stops early when each returns non-zero, and returns that; *offset is then still at the record
+ * that stopped it. An offset past the end of the log is an error: it belongs to another log. */
+int audit_read(const char *directory, uint64_t *offset, int (*each)(json_t *record, void *data),
+	       void *data, struct error **ret_error);
+
+/* The raw lines of the log from record number since (from 1) on, each without its newline, whether
+ * or not they hold. Stops early when each returns non-zero, and returns that. */
+int audit_read_lines(const char *directory, uint64_t since,
+		     int (*each)(const char *line, size_t length, void *data), void *data,
+		     struct error **ret_error);

@@ -18,7 +18,7 @@ struct limits {
 	uint64_t millicpus; /* thousandths of one CPU */
 	uint64_t cpu_ns;
 	uint64_t processes;
-	uint64_t disk;   /* bytes written */
+	uint64_t disk;	 /* bytes written */
 	uint64_t output; /* bytes of output after which the run ends */
 	uint64_t time_ns;
 	uint64_t idle_ns;
@@ -26,23 +26,25 @@ struct limits {
 
 struct request {
 	enum mode mode;
-	struct list argv; /* exec and patch: the command; empty for shell */
-	char *script;     /* shell: the text after -c */
-	char *shell;      /* NULL: bash, else sh */
-	bool login;       /* load the user's profile */
+	struct list argv;	/* exec and patch: the command; empty for shell */
+	char *script;		/* shell: the text after -c */
+	char *shell;		/* NULL: bash, else sh */
+	bool login;		/* load the user's profile */
 	char *approval_command; /* what a person is shown; NULL: the command itself */
 
 	char *workspace; /* absolute; the writable tree */
-	char *cwd;       /* absolute; where the command starts */
+	char *cwd;	 /* absolute; where the command starts */
 	enum level level;
 	enum network network;
 	struct list read, write, deny; /* file rules as given: paths or globs */
+	struct list sockets;           /* host sockets by name or path */
 	struct list environment;       /* NAME=VALUE to set */
 	struct list keep_environment;  /* names to keep though they look secret */
 	struct limits limits;
 	uint64_t keep_output; /* bytes of each stream kept for the result */
 
-	char *agent, *session, *tool, *call_id, *turn, *reason; /* who asks, and why; each may be NULL */
+	char *agent, *session, *tool, *call_id, *turn,
+	    *reason; /* who asks, and why; each may be NULL */
 	bool json, quiet, no_pty;
 };
 
@@ -60,10 +62,12 @@ const char *mode_name(enum mode mode);
 /* The command as one line of shell text, for people and records. Caller frees. */
 char *request_command_text(const struct request *request);
 
-/* The JSON form, keys as the flags of `ward run` are called ("workspace", "cwd", "level", "net", "read", "write", "deny",
- * "env", "keep_env", "timeout", ...) plus "argv" or "command". At most REQUEST_LIMIT bytes; unknown keys, wrong types,
- * NUL and text that is not UTF-8 are errors that name the key. Fields that are absent keep what request_init gave.
- * On failure nothing in *request has changed. */
+/* The JSON form, keys as the flags of `ward run` are called ("workspace", "cwd", "level", "net",
+ * "read", "write", "deny", "env", "keep_env", "timeout", ...) plus "argv" or "command". At most
+ * REQUEST_LIMIT bytes; unknown keys, wrong types, NUL and text that is not UTF-8 are errors that
+ * name the key. Fields that are absent keep what request_init gave. On failure nothing in *request
+ * has changed. */
 enum { REQUEST_LIMIT = 4 * 1024 * 1024 };
-int request_from_json(const char *text, size_t length, struct request *request, struct error **ret_error);
+int request_from_json(const char *text, size_t length, struct request *request,
+		      struct error **ret_error);
 json_t *request_to_json(const struct request *request);

@@ -18,7 +18,7 @@ enum run_limit {
 /* One operation that was refused; the same object counts once, with how often it was tried. */
 struct denial {
 	char *operation; /* of the permission vocabulary: read, write, delete, connect, unix ... */
-	char *object;    /* the exact object: a path as opened, host:port, a socket */
+	char *object;	 /* the exact object: a path as opened, host:port, a socket */
 	char *syscall;
 	char *rule;    /* what refused it */
 	char *program; /* who tried: the name of the process, or NULL */
@@ -78,8 +78,9 @@ const char *limit_name(enum run_limit limit); /* NULL for LIMIT_NONE */
 /* rejected, sandbox_denied, timeout, engine. */
 const char *error_kind(const struct error *error);
 
-/* What any caller may rely on whatever happened: a success and a time-out lend their own output, any other failure is given
- * exit code -1, its message on stderr and in the aggregated output, and no duration. The view borrows from the result. */
+/* What any caller may rely on whatever happened: a success and a time-out lend their own output,
+ * any other failure is given exit code -1, its message on stderr and in the aggregated output, and
+ * no duration. The view borrows from the result. */
 struct view {
 	int exit_code;
 	const char *stdout_, *stderr_, *aggregated;
@@ -92,7 +93,8 @@ void result_view(const struct result *result, struct view *ret_view);
 /* The exit status of `ward run` for it: the command's own, 128+N, 124, 125, 126, 127. */
 int result_exit_status(const struct result *result);
 
-/* The object of the design's section 7. Bytes that are not UTF-8 are shown with U+FFFD and "lossy": true. */
+/* The object of the design's section 7. Bytes that are not UTF-8 are shown with U+FFFD and "lossy":
+ * true. */
 json_t *result_to_json(const struct result *result);
 /* The same without the output texts, for the record. */
 json_t *result_summary_to_json(const struct result *result);

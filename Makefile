@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+# A thin front: meson and ninja build, this names what people do. `make help` lists it.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 60
+SOAK_ROUNDS ?= 10
+SOAK_FUZZ_SECONDS ?= 600
+
+# The tests use Debian's python with Debian's pytest, whatever else stands first in PATH.
+PYTHON = /usr/bin/python3 -E -s -B
+PYTEST = $(PYTHON) -m pytest -q -p no:cacheprovider -o 'markers=soak: takes longer than make test may'
+
+BUILD ?= build
+SANITIZED = -Dstatic=false -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fno-sanitize-recover=all
+# A sanitizer's own exit code must not pass for the command's.
+export ASAN_OPTIONS ?= exitcode=99:detect_stack_use_after_return=1
+export UBSAN_OPTIONS ?= print_stacktrace=1
+
+C_FILES = $(shell find src cmd include tests -name '*.[ch]')
+
+.PHONY: all build test suites unit end-to-end escape replay asan soak bench fuzz format check-format check-includes \
+	install uninstall clean help
+.DEFAULT_GOAL := build
+
+all: build
+
+build: ## build ward (the default)
+	@tools/dependencies build
+	@$(call build-in,build,)
+
+# One build at a time in a directory: the launcher takes the same lock.
+define build-in
+mkdir -p $(1) && exec 9>$(1)/.lock && flock 9 && { test -f $(1)/build.ninja || \
+	meson setup $(1) . $(2) >$(1)/setup.log 2>&1 9>&- || { cat $(1)/setup.log >&2; exit 1; }; } && \
+	ninja -C $(1) --quiet 9>&-
+endef
+
+# --- tests ------------------------------------------------------------------------------------------------------------
+
+# All stages run even if one fails, so that one look at the log shows everything.
+test: ## install what tests need, run all tests, then all again with sanitizers
+	@tools/dependencies test
+	@rm -rf build/reports build-asan/reports
+	@$(MAKE) --no-print-directory build
+# A directory that was set up before cmocka came has no unit tests in it.
+	@test "$$(meson introspect --tests build)" != '[]' || \
+		{ meson setup --reconfigure build >build/setup.log 2>&1 && ninja -C build --quiet; }
+	@failed=; for stage in check-includes check-format suites replay asan; do \
+		$(MAKE) --no-print-directory $$stage || failed="$$failed $$stage"; \
+	done; \
+	$(PYTHON) -c "$$COUNT" build/reports build-asan/reports; \
+	if [ -n "$$failed" ]; then echo "failed stages:$$failed"; exit 1; fi
+
+# Adds up the JUnit files that meson and pytest leave.
+define COUNT
+import glob, sys, xml.etree.ElementTree as xml
+count = dict.fromkeys(('tests', 'failures', 'errors', 'skipped'), 0)
+for file in (f for d in sys.argv[1:] for f in sorted(glob.glob(d + '/*.xml'))):
+    for suite in xml.parse(file).getroot().iter('testsuite'):
+        for key in count:
+            count[key] += int(suite.get(key) or 0)
+failed = count['failures'] + count['errors']
+skipped = ', %d skipped' % count['skipped'] if count['skipped'] else ''
+print('%d passed, %d failed%s' % (count['tests'] - failed - count['skipped'], failed, skipped))
+endef
+export COUNT
+
+suites:
+	@failed=; for suite in unit end-to-end escape; do \
+		$(MAKE) --no-print-directory $$suite BUILD=$(BUILD) || failed="$$failed $$suite"; \
+	done; test -z "$$failed"
+
+unit: ## unit tests of the rooms
+	@echo "== unit ($(BUILD))"
+	@mkdir -p $(BUILD)/reports
+	@rm -f $(BUILD)/meson-logs/testlog.junit.xml
+	@timeout -k 10 180 meson test -C $(BUILD) --no-rebuild --suite unit --print-errorlogs --quiet </dev/null; \
+		status=$$?; cp $(BUILD)/meson-logs/testlog.junit.xml $(BUILD)/reports/unit.xml && exit $$status
+
+end-to-end: ## tests through the real program
+	@echo "== end-to-end ($(BUILD))"
+	@WARD=$(abspath $(BUILD))/ward timeout -k 10 360 $(PYTEST) -m 'not soak' \
+		--junitxml=$(BUILD)/reports/end-to-end.xml tests/end-to-end </dev/null
+
+escape: ## attack programs, which must fail
+	@echo "== escape ($(BUILD))"
+	@WARD=$(abspath $(BUILD))/ward timeout -k 10 120 $(PYTEST) -m 'not soak' \
+		--junitxml=$(BUILD)/reports/escape.xml tests/escape </dev/null
+
+asan: ## the same suites with address and undefined-behaviour sanitizers
+	@tools/dependencies test
+	@$(call build-in,build-asan,$(SANITIZED))
+	@$(MAKE) --no-print-directory suites BUILD=build-asan
+
+check-includes: ## each room includes only what it may
+	@echo "== includes"
+	@tools/check-includes --self-test
+	@tools/check-includes
+
+check-format: ## the layout is clang-format's
+	@echo "== format"
+	@clang-format --dry-run --Werror $(C_FILES)
+
+format: ## lay out all C files with clang-format
+	@clang-format -i $(C_FILES)
+
+soak: build ## what takes longer: soak tests, all suites SOAK_ROUNDS (10) times, long fuzzing
+	@tools/dependencies test
+	@WARD=$(abspath build)/ward timeout -k 10 3600 $(PYTEST) -m soak tests/end-to-end tests/escape </dev/null; \
+		status=$$?; test $$status = 0 || test $$status = 5
+	@for round in $$(seq $(SOAK_ROUNDS)); do echo "== round $$round"; $(MAKE) --no-print-directory suites || exit 1; done
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_FUZZ_SECONDS)
+
+# --- fuzzing: tests/fuzz/fuzz_NAME.c is a target, tests/fuzz/corpus/NAME its inputs ----------------------------------
+
+FUZZ_TARGETS = $(sort $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
+FUZZ_CFLAGS = -std=gnu17 -g -O1 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DWARD_VERSION='"fuzz"' -Isrc -Iinclude \
+	-fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_OBJECTS = $(patsubst %.c,build-fuzz/%.o,$(shell find src -name '*.c'))
+
+build-fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	@clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<
+
+# Made anew each time, so that an object whose source is gone does not linger.
+build-fuzz/libward.a: $(FUZZ_OBJECTS)
+	@rm -f $@ && ar rcs $@ $^
+
+build-fuzz/fuzz_%: tests/fuzz/fuzz_%.c build-fuzz/libward.a
+	@clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MF $@.d -o $@ $< build-fuzz/libward.a \
+		-ljansson -lsodium -lsqlite3 -lm -lpthread
+
+-include $(FUZZ_OBJECTS:.o=.d) $(wildcard build-fuzz/fuzz_*.d)
+
+fuzz: ## fuzz every target for FUZZ_SECONDS (60) each
+	@tools/dependencies fuzz
+	@test -n "$(FUZZ_TARGETS)" || { echo 'no fuzz targets in tests/fuzz' >&2; exit 1; }
+	@$(MAKE) -s --no-print-directory -j$$(nproc) $(addprefix build-fuzz/fuzz_,$(FUZZ_TARGETS))
+	@for name in $(FUZZ_TARGETS); do \
+		mkdir -p build-fuzz/corpus/$$name build-fuzz/found; echo "== fuzz $$name"; \
+		timeout -k 10 $$(($(FUZZ_SECONDS) + 120)) build-fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
+			-rss_limit_mb=2048 -artifact_prefix=build-fuzz/found/$$name- -print_final_stats=1 \
+			build-fuzz/corpus/$$name $$(ls -d tests/fuzz/corpus/$$name 2>/dev/null) \
+			</dev/null >build-fuzz/$$name.log 2>&1 || { tail -n 40 build-fuzz/$$name.log; exit 1; }; \
+		grep -E '^stat::(number_of_executed_units|average_exec_per_sec|peak_rss_mb)' build-fuzz/$$name.log; \
+	done
+
+replay: ## run every kept fuzz input once
+	@echo "== replay"
+	@test -n "$(FUZZ_TARGETS)" || { echo 'no fuzz targets in tests/fuzz' >&2; exit 1; }
+	@$(MAKE) -s --no-print-directory -j$$(nproc) $(addprefix build-fuzz/fuzz_,$(FUZZ_TARGETS))
+	@mkdir -p build-fuzz/found; for name in $(FUZZ_TARGETS); do \
+		inputs=$$(find tests/fuzz/corpus/$$name -type f 2>/dev/null | wc -l); \
+		test $$inputs -gt 0 || { echo "no inputs in tests/fuzz/corpus/$$name" >&2; exit 1; }; \
+		timeout -k 10 120 build-fuzz/fuzz_$$name -runs=0 -timeout=10 -artifact_prefix=build-fuzz/found/$$name- \
+			tests/fuzz/corpus/$$name </dev/null >build-fuzz/$$name.log 2>&1 || \
+			{ tail -n 40 build-fuzz/$$name.log; exit 1; }; \
+		echo "$$name: $$inputs inputs"; \
+	done
+
+# --- measuring --------------------------------------------------------------------------------------------------------
+
+bench: build ## measure, and write docs/benchmarks.md
+	@tools/dependencies bench
+	@/usr/bin/python3 tests/bench/run
+
+# --- installing -------------------------------------------------------------------------------------------------------
+
+BINDIR = $(DESTDIR)$(PREFIX)/bin
+MANDIR = $(DESTDIR)$(PREFIX)/share/man/man1
+COMPLETIONDIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+
+install: build ## install under PREFIX (/usr/local), below DESTDIR
+	install -D -m 755 build/ward $(BINDIR)/ward
+	install -D -m 644 docs/ward.1 $(MANDIR)/ward.1
+	install -D -m 644 completions/ward.bash $(COMPLETIONDIR)/ward
+
+uninstall: ## remove what install put there
+	rm -f $(BINDIR)/ward $(MANDIR)/ward.1 $(COMPLETIONDIR)/ward
+
+clean: ## remove everything that was built
+	rm -rf build build-asan build-fuzz
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ward: runs what an AI agent wants to run, in a sandbox.
+ *
+ * A map of the program:
+ *
+ *   cmd/ward/       one file per verb: words on the command line -> a request; a result -> words and an exit code
+ *   src/flow.c      the flow of one request, top to bottom; every other room is one of its stages:
+ *     request/      the request and the result, as values and as JSON
+ *     parse/        the request taken apart into simple commands
+ *     assess/       how dangerous they are
+ *     decide/       what may be done: permissions
+ *     sandbox/      permissions -> walls: namespaces, mounts, Landlock, seccomp; pid 1 of the sandbox
+ *     run/          streams, terminal, signals, time
+ *     observe/      the supervisor: what was refused, exactly
+ *     escalate/     what to say of it, and the way on
+ *     record/       the audit log, the store, sessions
+ *   src/base, sys   what every room uses; what the kernel offers
+ */
+#include "output.h"
+#include "verbs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} verbs[] = {
+	{"run", verb_run, "run a command or script in the sandbox"},
+	{"check", verb_check, "say what would be decided, run nothing"},
+	{"log", verb_log, "list runs, newest first"},
+	{"show", verb_show, "show one run: ward show RUN, ward show last"},
+	{"audit", verb_audit, "verify or export the audit log"},
+	{"serve", verb_serve, "take requests as JSON-RPC, one a line, on standard input"},
+};
+
+static void print_help(void)
+{
+	printf("ward runs what an AI agent wants to run, in a sandbox that tells exactly what it refused.\n\n"
+	       "usage: ward VERB [OPTION...]\n\n");
+	for (size_t i = 0; i < ELEMENTS(verbs); i++)
+		printf("  %-8s %s\n", verbs[i].name, verbs[i].help);
+	printf("\n`ward VERB --help` says more. Examples:\n\n"
+	       "  ward run -- make\n"
+	       "  ward run -c 'git status | head -3'\n"
+	       "  ward run --write ~/.cache/pip -- pip --version\n"
+	       "  ward show last\n");
+}
+
+int main(int argc, char **argv)
+{
+	const char *verb = argc > 1 ? argv[1] : "--help";
+
+	for (size_t i = 0; i < ELEMENTS(verbs); i++)
+		if (strcmp(verb, verbs[i].name) == 0)
+			return verbs[i].run(argc - 1, argv + 1);
+	if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "help") == 0) {
+		print_help();
+		return argc > 1 ? output_end("help", 0) : EXIT_WARD;
+	}
+	if (strcmp(verb, "--version") == 0) {
+		printf("ward %s\n", WARD_VERSION);
+		return output_end("version", 0);
+	}
+	fprintf(stderr, "ward: there is no verb '%s'\n", verb);
+	fprintf(stderr, "      `ward --help` lists them; to run a command: ward run -- COMMAND\n");
+	return EXIT_WARD;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One table of flags. */
+#include "options.h"
+#include "../../src/base/path.h"
+#include "../../src/base/units.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+const char options_help[] =
+	"where it may work\n"
+	"  --workspace DIR        the writable tree; default: the current directory\n"
+	"  --cwd DIR              where the command starts; default: the current directory\n"
+	"  --read P               let it read P although P is masked by default\n"
+	"  --write P              let it write P as well: a file, a directory, or DIR/**\n"
+	"  --deny P               mask P: a path or a glob such as '**/*.pem'\n"
+	"  --net none|full        the network: none (default), or the host's\n"
+	"  --allow-socket S       a unix socket of the host: docker, ssh-agent, dbus or a path\n"
+	"  --level restricted|none  with the sandbox (default), or without one\n"
+	"\n"
+	"how it runs\n"
+	"  -c SCRIPT              shell text instead of a command\n"
+	"  --shell PATH           the shell for -c; default: bash, else sh\n"
+	"  --login                let that shell load the user's profile\n"
+	"  --env K=V              set a variable\n"
+	"  --keep-env NAME        pass a variable on although its name looks secret\n"
+	"  --timeout 30s          end it, and everything it started, after that time\n"
+	"  --output 10M           end it after that much output\n"
+	"  --no-pty               no terminal for the command, even if ward has one\n"
+	"\n"
+	"who asks, for the record\n"
+	"  --agent ID  --session ID  --tool NAME  --call-id ID  --turn ID  --reason TEXT\n"
+	"\n"
+	"what is printed\n"
+	"  --json                 one result object on standard output, and nothing else there\n"
+	"  --quiet                no notices of ward's own\n";
+
+enum kind {
+	WORD,     /* char * */
+	LIST,     /* struct list */
+	FLAG,     /* bool */
+	SIZE,     /* uint64_t */
+	DURATION, /* uint64_t */
+	CPU,
+	COUNT,
+	PLACE, /* char *, made absolute */
+	LEVEL,
+	NETWORK,
+	VARIABLE, /* NAME=VALUE into a list */
+	HELP,
+};
+
+static const struct option {
+	const char *name;
+	enum kind kind;
+	size_t offset;
+} options[] = {
+	{"-c", WORD, offsetof(struct request, script)},
+	{"--workspace", PLACE, offsetof(struct request, workspace)},
+	{"--cwd", PLACE, offsetof(struct request, cwd)},
+	{"--level", LEVEL, offsetof(struct request, level)},
+	{"--net", NETWORK, offsetof(struct request, network)},
+	{"--shell", WORD, offsetof(struct request, shell)},
+	{"--login", FLAG, offsetof(struct request, login)},
+	{"--read", LIST, offsetof(struct request, read)},
+	{"--write", LIST, offsetof(struct request, write)},
+	{"--deny", LIST, offsetof(struct request, deny)},
+	{"--allow-socket", LIST, offsetof(struct request, sockets)},
+	{"--memory", SIZE, offsetof(struct request, limits.memory)},
+	{"--cpu", CPU, offsetof(struct request, limits.millicpus)},
+	{"--cpu-time", DURATION, offsetof(struct request, limits.cpu_ns)},
+	{"--processes", COUNT, offsetof(struct request, limits.processes)},
+	{"--disk", SIZE, offsetof(struct request, limits.disk)},
+	{"--output", SIZE, offsetof(struct request, limits.output)},
+	{"--timeout", DURATION, offsetof(struct request, limits.time_ns)},
+	{"--idle", DURATION, offsetof(struct request, limits.idle_ns)},
+	{"--env", VARIABLE, offsetof(struct request, environment)},
+	{"--keep-env", LIST, offsetof(struct request, keep_environment)},
+	{"--agent", WORD, offsetof(struct request, agent)},
+	{"--session", WORD, offsetof(struct request, session)},
+	{"--tool", WORD, offsetof(struct request, tool)},
+	{"--call-id", WORD, offsetof(struct request, call_id)},
+	{"--turn", WORD, offsetof(struct request, turn)},
+	{"--reason", WORD, offsetof(struct request, reason)},
+	{"--json", FLAG, offsetof(struct request, json)},
+	{"--quiet", FLAG, offsetof(struct request, quiet)},
+	{"-q", FLAG, offsetof(struct request, quiet)},
+	{"--no-pty", FLAG, offsetof(struct request, no_pty)},
+	{"--help", HELP, 0},
+	{"-h", HELP, 0},
+};
+
+static int set_word(char **word, const char *value)
+{
+	free(*word);
+	*word = strdup(value);
+	if (!*word)
+		abort();
+	return 0;
+}
+
+static int set_place(char **word, const char *value, struct error **ret_error)
+{
+	char real[PATH_MAX];
+
+	if (!realpath(value, real))
+		return fail_errno(ret_error, E_USAGE, errno, "%s", value);
+	return set_word(word, real);
+}
+
+static int set(const struct option *option, const char *value, struct request *request, struct error **ret_error)
+{
+	void *field = (char *)request + option->offset;
+	int found;
+
+	switch (option->kind) {
+	case WORD:
+		return set_word(field, value);
+	case PLACE:
+		return set_place(field, value, ret_error);
+	case LIST:
+		if (!*value)
+			return fail(ret_error, E_USAGE, "it is empty");
+		list_add(field, value);
+		return 0;
+	case VARIABLE:
+		if (!strchr(value, '=') || value[0] == '=') {
+			fail(ret_error, E_USAGE, "'%s' is not NAME=VALUE", value);
+			return error_hint(ret_error, "to pass on a variable as it is: --keep-env NAME");
+		}
+		list_add(field, value);
+		return 0;
+	case SIZE:
+		return parse_size(value, field, ret_error);
+	case DURATION:
+		return parse_duration(value, field, ret_error);
+	case CPU:
+		return parse_cpu(value, field, ret_error);
+	case COUNT:
+		return parse_count(value, field, ret_error);
+	case LEVEL:
+		found = level_from_name(value);
+		if (found < 0)
+			return fail(ret_error, E_USAGE, "'%s' is not none, restricted or container", value);
+		*(enum level *)field = (enum level)found;
+		return 0;
+	case NETWORK:
+		found = network_from_name(value);
+		if (found < 0)
+			return fail(ret_error, E_USAGE, "'%s' is not none, restricted or full", value);
+		*(enum network *)field = (enum network)found;
+		return 0;
+	case FLAG:
+	case HELP:
+		break;
+	}
+	return 0;
+}
+
+/* The flag that a word names, and its value where it is written as --flag=value. */
+static const struct option *look_up(const char *word, const char **ret_value)
+{
+	size_t length = word[0] == '-' && word[1] == '-' ? strcspn(word, "=") : strlen(word);
+
+	for (size_t i = 0; i < ELEMENTS(options); i++)
+		if (strncmp(options[i].name, word, length) == 0 && options[i].name[length] == '\0') {
+			*ret_value = word[length] == '=' ? word + length + 1 : NULL;
+			return &options[i];
+		}
+	return NULL;
+}
+
+static int finish(int argc, char **argv, int at, struct request *request, struct error **ret_error)
+{
+	for (; at < argc; at++)
+		list_add(&request->argv, argv[at]);
+	if (request->script && request->argv.count > 0) {
+		fail(ret_error, E_USAGE, "there is both -c and a command: %s", request->argv.items[0]);
+		return error_hint(ret_error, "give one of them");
+	}
+	if (!request->script && request->argv.count == 0) {
+		fail(ret_error, E_USAGE, "there is no command to run");
+		return error_hint(ret_error, "ward run -- COMMAND ARGUMENT..., or ward run -c 'SCRIPT'");
+	}
+	request->mode = request->script ? MODE_SHELL : MODE_EXEC;
+	if (!request->cwd && set_place(&request->cwd, ".", ret_error) < 0) {
+		error_wrap(ret_error, "the current directory");
+		return error_hint(ret_error, "name one with --cwd");
+	}
+	if (!request->workspace) {
+		char here[PATH_MAX];
+
+		set_word(&request->workspace, getcwd(here, sizeof(here)) ? here : request->cwd);
+	}
+	return 0;
+}
+
+int options_parse(int argc, char **argv, struct request *request, struct error **ret_error)
+{
+	int at = 1;
+
+	for (; at < argc; at++) {
+		const struct option *option;
+		const char *value;
+		int r;
+
+		if (strcmp(argv[at], "--") == 0) {
+			at++;
+			break;
+		}
+		if (argv[at][0] != '-' || argv[at][1] == '\0')
+			break;
+		option = look_up(argv[at], &value);
+		if (!option) {
+			fail(ret_error, E_USAGE, "unknown option %s", argv[at]);
+			return error_hint(ret_error, "`ward %s --help` lists them; a command that starts with - "
+						     "goes behind --", argv[0]);
+		}
+		if (option->kind == HELP)
+			return 1;
+		if (option->kind == FLAG) {
+			if (value)
+				return fail(ret_error, E_USAGE, "%s takes no value", option->name);
+			*(bool *)((char *)request + option->offset) = true;
+			continue;
+		}
+		if (!value && ++at < argc)
+			value = argv[at];
+		if (!value)
+			return fail(ret_error, E_USAGE, "%s needs a value", option->name);
+		r = set(option, value, request, ret_error);
+		if (r < 0)
+			return error_wrap(ret_error, "%s", option->name);
+	}
+	return finish(argc, argv, at, request, ret_error);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Showing records to people and programs. */
+#include "output.h"
+#include "../../src/base/escape.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+void output_begin(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+}
+
+bool output_is_closed(void)
+{
+	return ferror(stdout);
+}
+
+int output_end(const char *verb, int status)
+{
+	struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
+	int errnum;
+
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	errnum = errno;
+	/* stdio may have met the failure long ago, and errno is gone; a pipe still knows. */
+	if (errnum == EPIPE || (poll(&reader, 1, 0) == 1 && (reader.revents & (POLLERR | POLLHUP))))
+		return status;
+	fprintf(stderr, "ward %s: cannot write the output%s%s\n", verb, errnum ? ": " : "",
+		errnum ? strerror(errnum) : "");
+	return EXIT_WARD;
+}
+
+static void say(const char *verb, const char *message, const char *hint)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+
+	buffer_printf(&text, "ward %s: ", verb);
+	escape_for_terminal(&text, message, strlen(message));
+	buffer_add_char(&text, '\n');
+	if (hint) {
+		buffer_add_text(&text, "hint: ");
+		escape_for_terminal(&text, hint, strlen(hint));
+		buffer_add_char(&text, '\n');
+	}
+	fflush(stdout);
+	fputs(buffer_text(&text), stderr);
+}
+
+int output_error(const char *verb, const struct error *error)
+{
+	say(verb, error->message, error->hint);
+	return EXIT_WARD;
+}
+
+int output_usage(const char *verb, const char *format, ...)
+{
+	_cleanup_free_ char *message = NULL, *hint = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&message, format, args) < 0)
+		abort();
+	va_end(args);
+	if (asprintf(&hint, "`ward %s --help` lists what there is", verb) < 0)
+		abort();
+	say(verb, message, hint);
+	return EXIT_WARD;
+}
+
+int output_bad_option(const char *verb, char *const argv[], const struct option *options,
+		      int answer)
+{
+	const char *word = argv[optind - 1];
+
+	if (answer == ':')
+		return output_usage(verb, "option %s needs a value", word);
+	if (optopt == 0)
+		return output_usage(verb, "unknown option %s", word);
+	for (; options->name; options++)
+		if (options->val == optopt)
+			return output_usage(verb, "option --%s takes no value", options->name);
+	return output_usage(verb, "unknown option -%c", optopt);
+}
+
+static bool wants_colour(void)
+{
+	static int wants = -1;
+
+	if (wants < 0) {
+		const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+		wants = isatty(STDOUT_FILENO) && !(no && *no) &&
+			!(terminal && strcmp(terminal, "dumb") == 0);
+	}
+	return wants;
+}
+
+void output_text(enum colour colour, const char *text)
+{
+	static const char *const codes[] = {
+	    [COLOUR_BOLD] = "\033[1m",
+	    [COLOUR_RED] = "\033[31m",
+	    [COLOUR_GREEN] = "\033[32m",
+	    [COLOUR_YELLOW] = "\033[33m",
+	};
+	_cleanup_buffer_ struct buffer escaped = {0};
+	bool coloured = colour != COLOUR_NONE && wants_colour();
+
+	escape_for_terminal(&escaped, text, strlen(text));
+	if (coloured)
+		fputs(codes[colour], stdout);
+	fputs(buffer_text(&escaped), stdout);
+	if (coloured)
+		fputs("\033[0m", stdout);
+}
+
+void output_json(const json_t *object)
+{
+	json_dumpf(object, stdout,
+		   JSON_COMPACT | JSON_REAL_PRECISION(15) |
+		       (isatty(STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0));
+	putchar('\n');
+}
+
+void output_time(const char *utc, const char *format, char ret_text[static WORDS_TEXT])
+{
+	struct tm tm = {0};
+	time_t seconds;
+
+	if (utc && strptime(utc, "%Y-%m-%dT%H:%M:%S", &tm)) {
+		seconds = timegm(&tm);
+		if (localtime_r(&seconds, &tm) && strftime(ret_text, WORDS_TEXT, format, &tm) > 0)
+			return;
+	}
+	snprintf(ret_text, WORDS_TEXT, "%s", utc ? utc : "-");
+}
+
+void output_duration(double ms, char ret_text[static WORDS_TEXT])
+{
+	static const struct {
+		double below; /* ms */
+		double unit;
+		int digits;
+		const char *name;
+	} steps[] = {
+	    {10, 1, 1, "ms"},		{1000, 1, 0, "ms"},
+	    {100e3, 1e3, 1, "s"},	{100 * 60e3, 60e3, 1, "min"},
+	    {INFINITY, 3600e3, 1, "h"},
+	};
+
+	for (size_t i = 0; i < ELEMENTS(steps); i++) {
+		if (ms >= steps[i].below)
+			continue;
+		snprintf(ret_text, WORDS_TEXT, "%.*f %s", steps[i].digits, ms / steps[i].unit,
+			 steps[i].name);
+		return;
+	}
+	snprintf(ret_text, WORDS_TEXT, "-");
+}
+
+/* Why a command did not start, short enough for a column. */
+static const char *error_word(const char *kind)
+{
+	static const struct {
+		const char *kind, *word;
+	} words[] = {
+	    {"rejected", "refused"},
+	    {"sandbox_denied", "sandbox"},
+	    {"timeout", "timeout"},
+	};
+
+	for (size_t i = 0; i < ELEMENTS(words); i++)
+		if (strcmp(kind, words[i].kind) == 0)
+			return words[i].word;
+	return "error";
+}
+
+enum colour output_outcome(const json_t *run, char ret_text[static WORDS_TEXT])
+{
+	json_int_t code = json_integer_value(json_object_get(run, "exit_code"));
+	int number = (int)json_integer_value(json_object_get(run, "signal"));
+	const char *limit = text_of(run, "limit"), *error = text_of(run, "error");
+	const char *name = number > 0 ? sigabbrev_np(number) : NULL;
+
+	if (!json_is_true(json_object_get(run, "ended"))) {
+		snprintf(ret_text, WORDS_TEXT, "-");
+		return COLOUR_YELLOW;
+	}
+	if (json_is_true(json_object_get(run, "timed_out")))
+		snprintf(ret_text, WORDS_TEXT, "timeout");
+	else if (limit)
+		snprintf(ret_text, WORDS_TEXT, "%s", limit);
+	else if (name)
+		snprintf(ret_text, WORDS_TEXT, "SIG%s", name);
+	else if (number > 0)
+		snprintf(ret_text, WORDS_TEXT, "signal %d", number);
+	else if (error && code < 0)
+		snprintf(ret_text, WORDS_TEXT, "%s", error_word(error));
+	else
+		snprintf(ret_text, WORDS_TEXT, "%lld", (long long)code);
+	return strcmp(ret_text, "0") == 0 ? COLOUR_GREEN : COLOUR_RED;
+}

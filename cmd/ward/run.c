@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ward run: one command in the sandbox. */
+#include "options.h"
+#include "output.h"
+#include "verbs.h"
+#include "../../src/base/escape.h"
+#include "../../src/base/io.h"
+#include "../../src/flow.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void say(const char *text)
+{
+	_cleanup_buffer_ struct buffer line = {0};
+
+	buffer_printf(&line, "ward: %s\n", text);
+	(void)write_all(STDERR_FILENO, line.data, line.length);
+}
+
+static void say_error(const struct error *error)
+{
+	_cleanup_buffer_ struct buffer line = {0};
+
+	escape_for_terminal(&line, error->message, strlen(error->message));
+	if (error->hint) {
+		buffer_add_text(&line, "\n      ");
+		escape_for_terminal(&line, error->hint, strlen(error->hint));
+	}
+	say(buffer_text(&line));
+}
+
+static int print_json(const struct result *result)
+{
+	json_t *object = result_to_json(result);
+	_cleanup_free_ char *text = json_dumps(object, JSON_COMPACT);
+	int r = text ? write_all(STDOUT_FILENO, text, strlen(text)) : -1;
+
+	if (r == 0)
+		r = write_all(STDOUT_FILENO, "\n", 1);
+	json_decref(object);
+	return r;
+}
+
+int verb_run(int argc, char **argv)
+{
+	_cleanup_request_ struct request request;
+	_cleanup_result_ struct result result;
+	_cleanup_list_ struct list notices = {0};
+	struct error *error = NULL;
+	int r;
+
+	request_init(&request);
+	result_init(&result);
+	r = options_parse(argc, argv, &request, &error);
+	if (r == 1) {
+		printf("usage: ward run [OPTION...] -- COMMAND ARGUMENT...\n"
+		       "       ward run [OPTION...] -c SCRIPT\n\n"
+		       "Runs it at once in the sandbox: it reads everything but secrets, writes the workspace and a private\n"
+		       "/tmp, and has no network. What was refused is said exactly, with the flag that would permit it.\n\n"
+		       "%s\nexit codes: the command's own; 128+N for signal N; 124 timed out; 125 ward itself failed;\n"
+		       "126 refused or not executable; 127 not found\n", options_help);
+		return output_end("run", 0);
+	}
+	if (r < 0)
+		result.error = STEAL(error);
+	else
+		flow_run(&request, &result, &notices);
+	if (request.json) {
+		if (print_json(&result) < 0)
+			return EXIT_WARD;
+		return result_exit_status(&result);
+	}
+	for (size_t i = 0; i < notices.count && !request.quiet; i++)
+		say(notices.items[i]);
+	/* What the sandbox refused stands among the notices already. */
+	if (result.error && result.error->code != E_SANDBOX)
+		say_error(result.error);
+	return result_exit_status(&result);
+}

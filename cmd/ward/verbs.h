@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One function per verb: argv[0] is the verb, the result is the exit status. */
+#pragma once
+
+int verb_run(int argc, char **argv);
+int verb_check(int argc, char **argv);
+int verb_log(int argc, char **argv);
+int verb_show(int argc, char **argv);
+int verb_audit(int argc, char **argv);
+int verb_serve(int argc, char **argv);

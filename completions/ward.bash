@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# Bash completion for ward.
+
+# Completes the words from position $1 on as a command line of their own.
+_ward_command()
+{
+	if declare -F _command_offset >/dev/null; then
+		_command_offset "$1"
+	elif ((COMP_CWORD == $1)); then
+		mapfile -t COMPREPLY < <(compgen -c -- "$2")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- "$2")
+	fi
+}
+
+_ward()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} at words
+	local with_value=' -c --shell --workspace --cwd --level --read --write --deny --net --timeout --output --env
+		--keep-env --agent --session --tool --call-id --turn --reason '
+	COMPREPLY=()
+
+	if ((COMP_CWORD == 1)); then
+		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit --help --version' -- "$word")
+		return
+	fi
+
+	if [[ $verb == run || $verb == check ]]; then
+		for ((at = 2; at < COMP_CWORD; at++)); do
+			if [[ ${COMP_WORDS[at]} == -- ]]; then
+				_ward_command $((at + 1)) "$word"
+				return
+			fi
+			[[ $with_value == *[[:space:]]"${COMP_WORDS[at]}"[[:space:]]* ]] && ((at++))
+		done
+		case $previous in
+		--workspace | --cwd)
+			compopt -o filenames
+			mapfile -t COMPREPLY < <(compgen -d -- "$word")
+			return
+			;;
+		--read | --write | --deny | --shell)
+			compopt -o filenames
+			mapfile -t COMPREPLY < <(compgen -f -- "$word")
+			return
+			;;
+		--level) words='none restricted' ;;
+		--net) words='none' ;;
+		--timeout) words='30s 5m 1h' ;;
+		--output) words='1M 10M 100M' ;;
+		--keep-env) words=$(compgen -e) ;;
+		--env)
+			compopt -o nospace
+			mapfile -t COMPREPLY < <(compgen -e -S = -- "$word")
+			return
+			;;
+		-c | --agent | --session | --tool | --call-id | --turn | --reason) return ;;
+		*)
+			words="${with_value} --login --json --quiet --no-pty --"
+			[[ $verb == check ]] && words='--json --'
+			;;
+		esac
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+		return
+	fi
+
+	case $verb in
+	doctor | log) words='--json' ;;
+	show) words='last --json' ;;
+	audit) words='verify export' ;;
+	*) return ;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+
+complete -F _ward ward

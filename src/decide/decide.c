@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The built-in policy: read all but secrets, write the workspace and a private /tmp, no network. The caller's flags are the
+ * caller's own word and are laid over it. */
+#include "decide.h"
+#include "secrets.h"
+#include "../base/path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+const char *verdict_name(enum verdict_kind kind)
+{
+	static const char *const names[] = {"allow", "ask", "deny"};
+
+	return names[kind];
+}
+
+static void deny_home(const char *home, struct permissions *permissions)
+{
+	_cleanup_free_ char *ssh = NULL;
+	struct dirent *entry;
+	DIR *directory;
+
+	for (const char *const *secret = secrets_in_home; *secret; secret++)
+		list_take(&permissions->deny, path_resolve(home, NULL, *secret));
+	ssh = path_resolve(home, NULL, ".ssh");
+	directory = opendir(ssh);
+	while (directory && (entry = readdir(directory))) {
+		size_t length = strlen(entry->d_name);
+		bool open = entry->d_name[0] == '.' ||
+			    (length > 4 && strcmp(entry->d_name + length - 4, ".pub") == 0);
+
+		for (const char *const *name = ssh_not_secret; *name && !open; name++)
+			open = strcmp(*name, entry->d_name) == 0;
+		if (!open)
+			list_add_printf(&permissions->deny, "%s/%s", ssh, entry->d_name);
+	}
+	if (directory)
+		closedir(directory);
+}
+
+static void add_table(struct list *list, const char *const *table)
+{
+	for (; *table; table++)
+		list_add(list, *table);
+}
+
+static void deny_defaults(const struct surroundings *surroundings, struct permissions *permissions)
+{
+	const char *caller_home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME");
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+
+	add_table(&permissions->deny, secrets_in_system);
+	add_table(&permissions->deny_names, secret_names);
+	add_table(&permissions->not_deny_names, not_secret_names);
+	if (surroundings->home && surroundings->home[0] == '/')
+		deny_home(surroundings->home, permissions);
+	if (caller_home && caller_home[0] == '/' &&
+	    (!surroundings->home || strcmp(caller_home, surroundings->home) != 0))
+		deny_home(caller_home, permissions);
+
+	/* ward's own files: no exception lifts these. */
+	list_add(&permissions->deny_always, surroundings->state);
+	list_add(&permissions->deny_always, "/etc/ward");
+	if (config && config[0] == '/')
+		list_take(&permissions->deny_always, path_resolve(config, NULL, "ward"));
+	if (surroundings->home && surroundings->home[0] == '/') {
+		list_take(&permissions->deny_always, path_resolve(surroundings->home, NULL, ".config/ward"));
+		list_take(&permissions->deny_always, path_resolve(surroundings->home, NULL, ".local/state/ward"));
+	}
+	/* Directories of sockets that do not lie below /run, which is hidden as a whole. */
+	if (runtime && runtime[0] == '/' && !path_is_under(runtime, "/run"))
+		list_add(&permissions->deny_always, runtime);
+	list_add(&permissions->deny_always, "/var/run/docker.sock");
+}
+
+static int add_rules(const struct list *rules, const struct request *request, const char *home, struct list *list)
+{
+	for (size_t i = 0; i < rules->count; i++)
+		list_take(list, path_resolve(request->workspace, home, rules->items[i]));
+	return 0;
+}
+
+static int add_writable(struct permissions *permissions, const char *path, struct error **ret_error)
+{
+	char real[PATH_MAX];
+
+	if (!realpath(path, real)) {
+		fail_errno(ret_error, E_USAGE, errno, "cannot make %s writable", path);
+		return error_hint(ret_error, "it must exist: make it first, or name the directory it will lie in");
+	}
+	if (strcmp(real, "/") == 0 || path_is_under(real, "/proc") || path_is_under(real, "/dev") ||
+	    path_is_under(real, "/sys") || path_is_under(real, "/run")) {
+		fail(ret_error, E_USAGE, "%s cannot be made writable in a sandbox", real);
+		return error_hint(ret_error, "name a directory below it, or run without the sandbox: --level none");
+	}
+	if (!list_has(&permissions->writable, real))
+		list_add(&permissions->writable, real);
+	return 0;
+}
+
+/* Patterns of --write are matched against what exists, one directory level after the other by the shell's own rules. */
+static int add_writable_rule(struct permissions *permissions, const char *pattern, struct error **ret_error)
+{
+	if (!path_has_glob(pattern))
+		return add_writable(permissions, pattern, ret_error);
+	if (strlen(pattern) > 3 && strcmp(pattern + strlen(pattern) - 3, "/**") == 0) {
+		_cleanup_free_ char *top = strndup(pattern, strlen(pattern) - 3);
+
+		if (top && !path_has_glob(top))
+			return add_writable(permissions, top, ret_error);
+	}
+	fail(ret_error, E_USAGE, "--write %s: only a pattern that ends in /** can be made writable", pattern);
+	return error_hint(ret_error, "name the directory");
+}
+
+static int by_length(const void *a, const void *b)
+{
+	return (int)strlen(*(char *const *)a) - (int)strlen(*(char *const *)b);
+}
+
+static int decide_files(const struct request *request, const struct surroundings *surroundings,
+			struct permissions *permissions, struct error **ret_error)
+{
+	struct stat st;
+	int r;
+
+	deny_defaults(surroundings, permissions);
+	add_rules(&request->deny, request, surroundings->home, &permissions->deny_always);
+	add_rules(&request->read, request, surroundings->home, &permissions->except);
+	if (stat(request->workspace, &st) < 0 || !S_ISDIR(st.st_mode)) {
+		fail(ret_error, E_USAGE, "the workspace %s is not a directory", request->workspace);
+		return error_hint(ret_error, "name one with --workspace");
+	}
+	r = add_writable(permissions, request->workspace, ret_error);
+	for (size_t i = 0; i < request->write.count && r == 0; i++) {
+		_cleanup_free_ char *pattern =
+			path_resolve(request->workspace, surroundings->home, request->write.items[i]);
+
+		r = add_writable_rule(permissions, pattern, ret_error);
+		/* What may be written may be read. */
+		if (r == 0)
+			list_add(&permissions->except, pattern);
+	}
+	if (r == 0)
+		qsort(permissions->writable.items, permissions->writable.count, sizeof(char *), by_length);
+	return r;
+}
+
+static const struct {
+	const char *name;
+	const char *paths[3];
+	const char *variable; /* that names the path */
+} named_sockets[] = {
+	{"docker", {"/var/run/docker.sock", "/run/docker.sock", NULL}, NULL},
+	{"ssh-agent", {NULL}, "SSH_AUTH_SOCK"},
+	{"dbus", {"/run/dbus/system_bus_socket", NULL}, NULL},
+};
+
+static int decide_sockets(const struct request *request, struct permissions *permissions, struct error **ret_error)
+{
+	for (size_t i = 0; i < request->sockets.count; i++) {
+		const char *wanted = request->sockets.items[i];
+		_cleanup_list_ struct list paths = {0};
+		size_t before = permissions->sockets.count;
+		char real[PATH_MAX];
+
+		for (size_t n = 0; n < ELEMENTS(named_sockets); n++) {
+			if (strcmp(wanted, named_sockets[n].name) != 0)
+				continue;
+			add_table(&paths, named_sockets[n].paths);
+			if (named_sockets[n].variable && getenv(named_sockets[n].variable))
+				list_add(&paths, getenv(named_sockets[n].variable));
+		}
+		if (wanted[0] == '/')
+			list_add(&paths, wanted);
+		for (size_t n = 0; n < paths.count; n++)
+			if (realpath(paths.items[n], real) && !list_has(&permissions->sockets, real))
+				list_add(&permissions->sockets, real);
+		if (permissions->sockets.count == before && paths.count == 0) {
+			fail(ret_error, E_USAGE, "'%s' is not a socket ward knows", wanted);
+			return error_hint(ret_error, "write docker, ssh-agent, dbus or an absolute path");
+		}
+		if (permissions->sockets.count == before)
+			return fail(ret_error, E_USAGE, "there is no socket for '%s' on this machine", wanted);
+	}
+	return 0;
+}
+
+int decide(const struct request *request, const struct assessment *assessment,
+	   const struct surroundings *surroundings, struct verdict *ret_verdict, struct error **ret_error)
+{
+	struct verdict verdict = {.kind = VERDICT_ALLOW, .source = "default", .level = request->level};
+	int r = 0;
+
+	if (assessment->class == CLASS_FORBIDDEN) {
+		verdict.kind = VERDICT_DENY;
+		verdict.source = "rule";
+		verdict.reason = strdup(assessment->reasons[0] ? assessment->reasons[0] : "it is never run");
+		*ret_verdict = verdict;
+		return 0;
+	}
+	if (request->level == LEVEL_NONE)
+		verdict.source = "flag"; /* the caller's own word */
+	if (request->level != LEVEL_NONE) {
+		r = decide_files(request, surroundings, &verdict.permissions, ret_error);
+		if (r == 0)
+			r = decide_sockets(request, &verdict.permissions, ret_error);
+	}
+	if (r < 0) {
+		verdict_done(&verdict);
+		return r;
+	}
+	decide_environment(request, surroundings, &verdict.permissions);
+	if (list_has(&request->sockets, "ssh-agent") && getenv("SSH_AUTH_SOCK"))
+		list_add_printf(&verdict.permissions.environment, "SSH_AUTH_SOCK=%s", getenv("SSH_AUTH_SOCK"));
+	*ret_verdict = verdict;
+	return 0;
+}
+
+void verdict_done(struct verdict *verdict)
+{
+	struct permissions *permissions = &verdict->permissions;
+
+	free(verdict->reason);
+	list_done(&permissions->writable);
+	list_done(&permissions->deny);
+	list_done(&permissions->deny_always);
+	list_done(&permissions->except);
+	list_done(&permissions->deny_names);
+	list_done(&permissions->not_deny_names);
+	list_done(&permissions->sockets);
+	list_done(&permissions->environment);
+	list_done(&permissions->dropped);
+	*verdict = (struct verdict){0};
+}

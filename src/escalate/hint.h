@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What to say of a refusal, and the way on: exactly the permission that was missing, as the flag that would give it. */
+#pragma once
+
+#include "../base/buffer.h"
+#include "../request/result.h"
+
+/* "write /etc/motd (openat by sh)", escaped. */
+void hint_describe(const struct denial *denial, struct buffer *text);
+/* The flag that would have permitted it, escaped for a shell; false where none would. */
+bool hint_flag(const struct denial *denial, const char *workspace, struct buffer *text);

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The flow, one direction: request -> plan -> assessment -> verdict -> sandbox -> run -> observed -> result -> record. Each stage
+ * takes the value that the one before made; only this file knows all of them. */
+#include "flow.h"
+#include "assess/assess.h"
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/id.h"
+#include "base/path.h"
+#include "base/units.h"
+#include "decide/decide.h"
+#include "escalate/hint.h"
+#include "observe/observe.h"
+#include "parse/plan.h"
+#include "record/audit.h"
+#include "record/session.h"
+#include "record/state.h"
+#include "run/mode.h"
+#include "run/run.h"
+#include "sandbox/find.h"
+#include "sandbox/identity.h"
+#include "sandbox/sandbox.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+/* Enough for any build, and an end for a fork bomb. */
+enum { PROCESSES = 8192, NOTICES = 5 };
+
+extern char **environ;
+
+/* Everything one request owns on its way. */
+struct flow {
+	const struct request *request;
+	struct result *result;
+	struct list *notices;
+	struct arena *arena;
+	char *state, *own_state; /* ward's, and that of whoever the command runs as */
+	struct audit *audit;
+	struct identity identity;
+	struct plan plan;
+	struct assessment assessment;
+	struct verdict verdict;
+	struct session session;
+	struct prepared prepared;
+	struct streams streams;
+	sigset_t signal_mask;
+	struct list masks, writable; /* writable as seen inside, /tmp included */
+	struct entry entry;
+	struct observer *observer;
+	bool begun; /* its start is on record */
+};
+
+/* 1. What is not built is refused, not ignored. */
+static int check(const struct request *request, struct error **ret_error)
+{
+	const struct limits *limits = &request->limits;
+
+	if (request->level == LEVEL_CONTAINER) {
+		fail(ret_error, E_USAGE, "level container is not built into this version");
+		return error_hint(ret_error, "use --level restricted");
+	}
+	if (request->network == NETWORK_RESTRICTED) {
+		fail(ret_error, E_USAGE, "a restricted network is not built into this version");
+		return error_hint(ret_error, "use --net none or --net full");
+	}
+	if (limits->memory || limits->millicpus || limits->cpu_ns || limits->processes || limits->disk ||
+	    limits->idle_ns) {
+		fail(ret_error, E_USAGE, "this version can limit time and output only");
+		return error_hint(ret_error, "use --timeout and --output");
+	}
+	return 0;
+}
+
+/* 2. Parse, assess, decide. */
+static int judge(struct flow *flow, struct error **ret_error)
+{
+	struct surroundings surroundings = {
+		.home = flow->identity.home,
+		.user = flow->identity.name,
+		.other_user = flow->identity.changes,
+		.state = flow->state,
+		.environment = environ,
+	};
+	int r;
+
+	parse_request(flow->arena, flow->request, &flow->plan);
+	assess_plan(flow->arena, &flow->plan, &flow->assessment);
+	r = decide(flow->request, &flow->assessment, &surroundings, &flow->verdict, ret_error);
+	if (r < 0)
+		return r;
+	flow->result->verdict = verdict_name(flow->verdict.kind);
+	flow->result->source = flow->verdict.source;
+	result_add_decision(flow->result, "assess", class_name(flow->assessment.class), "default");
+	result_add_decision(flow->result, "decide", flow->result->verdict, flow->result->source);
+	return 0;
+}
+
+/* 3. On record before it takes effect. */
+static json_t *text_value(const char *text)
+{
+	_cleanup_free_ char *utf8 = NULL;
+	bool lossy;
+
+	if (!text)
+		return json_null();
+	utf8 = escape_to_utf8(text, strlen(text), &lossy);
+	return json_string(utf8);
+}
+
+static int record_start(struct flow *flow, struct error **ret_error)
+{
+	const struct request *request = flow->request;
+	_cleanup_free_ char *command = request_command_text(request);
+	json_t *body = json_object(), *argv = json_array(), *decisions = json_array();
+	int r;
+
+	for (size_t i = 0; i < flow->prepared.argv.count; i++)
+		json_array_append_new(argv, text_value(flow->prepared.argv.items[i]));
+	for (size_t i = 0; i < flow->result->decision_count; i++) {
+		const struct decision *decision = &flow->result->decisions[i];
+
+		json_array_append_new(decisions, json_pack("{s:s, s:s, s:s}", "stage", decision->stage, "verdict",
+							   decision->verdict, "source", decision->source));
+	}
+	json_object_set_new(body, "command", text_value(command));
+	json_object_set_new(body, "argv", argv);
+	json_object_set_new(body, "cwd", text_value(request->cwd));
+	json_object_set_new(body, "workspace", text_value(request->workspace));
+	json_object_set_new(body, "level", json_string(level_name(request->level)));
+	json_object_set_new(body, "agent", text_value(request->agent));
+	json_object_set_new(body, "session", text_value(flow->session.id));
+	json_object_set_new(body, "tool", text_value(request->tool));
+	json_object_set_new(body, "call_id", text_value(request->call_id));
+	json_object_set_new(body, "turn", text_value(request->turn));
+	json_object_set_new(body, "reason", text_value(request->reason));
+	json_object_set_new(body, "verdict", json_string(flow->result->verdict));
+	json_object_set_new(body, "source", json_string(flow->result->source));
+	json_object_set_new(body, "decisions", decisions);
+	r = audit_append(flow->audit, "run.start", flow->result->run, body, ret_error);
+	json_decref(body);
+	flow->begun = r == 0;
+	return r;
+}
+
+static void record_end(struct flow *flow)
+{
+	struct error *error = NULL;
+	json_t *body;
+
+	if (!flow->begun)
+		return;
+	body = json_pack("{s:o}", "result", result_summary_to_json(flow->result));
+	if (audit_append(flow->audit, "run.end", flow->result->run, body, &error) < 0) {
+		list_add_printf(&flow->result->warnings, "the end of the run could not be recorded: %s",
+				error->message);
+		if (!flow->result->error)
+			flow->result->error = STEAL(error);
+	}
+	error_free(error);
+	json_decref(body);
+}
+
+/* 4. The sandbox: init builds the walls while we look for what must be masked and record the run. */
+static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_error)
+{
+	const struct permissions *permissions = &flow->verdict.permissions;
+	const struct request *request = flow->request;
+	const struct search search = {
+		.workspace = request->workspace,
+		.names = &permissions->deny_names,
+		.not_names = &permissions->not_deny_names,
+		.deny = &permissions->deny,
+		.deny_always = &permissions->deny_always,
+		.except = &permissions->except,
+	};
+	int r;
+
+	*sandbox = (struct sandbox){
+		.level = flow->verdict.level,
+		.network = request->network,
+		.uid = flow->identity.uid,
+		.gid = flow->identity.gid,
+		.cwd = request->cwd,
+		.writable = &permissions->writable,
+		.tmp = flow->session.tmp,
+		.argv = flow->prepared.argv.items,
+		.environment = flow->prepared.environment.items,
+		.candidates = &flow->prepared.candidates,
+		.terminal = flow->streams.terminal >= 0,
+		.foreground = flow->streams.all_terminal && terminal_is_ours(&flow->streams),
+		.signal_mask = &flow->signal_mask,
+		.processes = PROCESSES,
+	};
+	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));
+	r = sandbox_start(sandbox, &flow->entry, ret_error);
+	if (r == 0 && sandbox->level != LEVEL_NONE)
+		r = identity_give_up(ret_error);
+	if (r == 0 && sandbox->level != LEVEL_NONE)
+		r = find_masks(&search, &flow->masks, ret_error);
+	if (r == 0)
+		r = record_start(flow, ret_error);
+	if (r == 0)
+		r = sandbox_release(sandbox, &flow->entry, &flow->masks, ret_error);
+	return r;
+}
+
+/* 5. The supervisor sees what the command tries, the loop serves what it reads and writes. */
+static void serve_observer(void *data)
+{
+	observer_serve(data);
+}
+
+static int run(struct flow *flow, struct outcome *outcome, struct error **ret_error)
+{
+	const struct observed observed = {
+		.listener = flow->entry.listener,
+		.names = flow->entry.names,
+		.root = flow->entry.root,
+		.uid = flow->identity.uid,
+		.own_network = flow->entry.walls & WALL_BIT(WALL_NET_NAMESPACE),
+		.writable = &flow->writable,
+		.masks = &flow->masks,
+		.sockets = &flow->verdict.permissions.sockets,
+	};
+	struct attendant attendant = {.fd = -1, .serve = serve_observer};
+	int r = 0;
+
+	for (size_t i = 0; i < flow->verdict.permissions.writable.count; i++)
+		list_add(&flow->writable, flow->verdict.permissions.writable.items[i]);
+	if (flow->entry.walls & WALL_BIT(WALL_TMP))
+		list_add(&flow->writable, "/tmp");
+	if (flow->entry.listener >= 0) {
+		r = observer_new(&observed, &flow->observer, ret_error);
+		if (r == 0)
+			attendant = (struct attendant){observer_fd(flow->observer), serve_observer, flow->observer};
+	}
+	if (r == 0)
+		r = run_serve(&flow->entry, &flow->streams, &flow->request->limits, &attendant, outcome, ret_error);
+	return r;
+}
+
+/* 6. What became of it. */
+static int explain_exec(const struct flow *flow, int errnum, struct error **ret_error)
+{
+	const char *program = flow->prepared.argv.items[0];
+
+	if (errnum == ENOENT) {
+		fail(ret_error, E_NOT_FOUND, "%s: not found", program);
+		return strchr(program, '/') ? -E_NOT_FOUND
+					    : error_hint(ret_error, "it is in no directory of PATH; shell text goes "
+								    "with -c");
+	}
+	fail_errno(ret_error, E_NOT_EXECUTABLE, errnum, "%s cannot be executed", program);
+	return error_hint(ret_error, "it must be a program, with the execute permission set");
+}
+
+static bool is_wards(const struct denial *denial)
+{
+	return !strstr(denial->rule, "permissions");
+}
+
+/* A command that failed after something was refused to it most likely failed because of it; which and how to permit it is known
+ * exactly, whatever it printed. */
+static void explain_denials(struct flow *flow, const struct attempt *attempt)
+{
+	_cleanup_buffer_ struct buffer what = {0}, flag = {0};
+	const char *workspace = flow->request->workspace;
+	bool failed = flow->result->exit_code != 0 || flow->result->signal;
+	size_t shown = 0, beyond = 0;
+
+	for (size_t i = 0; i < attempt->denial_count; i++) {
+		const struct denial *denial = &attempt->denials[i];
+
+		if (!is_wards(denial))
+			continue;
+		if (shown++ >= NOTICES) {
+			beyond++;
+			continue;
+		}
+		buffer_done(&what);
+		buffer_done(&flag);
+		hint_describe(denial, &what);
+		if (hint_flag(denial, workspace, &flag))
+			list_add_printf(flow->notices, "refused: %s; to allow: %s", buffer_text(&what),
+					buffer_text(&flag));
+		else
+			list_add_printf(flow->notices, "refused: %s", buffer_text(&what));
+		if (failed && !flow->result->error) {
+			fail(&flow->result->error, E_SANDBOX, "the sandbox refused: %s", buffer_text(&what));
+			if (flag.length)
+				error_hint(&flow->result->error, "to allow it: %s", buffer_text(&flag));
+		}
+	}
+	if (beyond)
+		list_add_printf(flow->notices, "and %zu more; ward show %s", beyond, flow->result->run);
+	for (size_t i = 0; failed && i < flow->masks.count; i++) {
+		if (!path_is_under(flow->masks.items[i], workspace))
+			continue;
+		buffer_done(&what);
+		escape_for_terminal(&what, flow->masks.items[i] + strlen(workspace) + 1,
+				    strlen(flow->masks.items[i]) - strlen(workspace) - 1);
+		list_add_printf(flow->notices, "%s is masked; to allow: --read %s", buffer_text(&what),
+				buffer_text(&what));
+		break;
+	}
+}
+
+static void conclude(struct flow *flow, const struct outcome *outcome)
+{
+	struct result *result = flow->result;
+	struct attempt *attempt = result_add_attempt(result);
+	double seconds = (double)flow->request->limits.time_ns / 1e9;
+
+	attempt->level = flow->verdict.level;
+	wall_names(flow->entry.walls, &attempt->walls);
+	for (size_t i = 0; i < flow->masks.count; i++)
+		list_add(&attempt->masks, flow->masks.items[i]);
+	if (flow->observer)
+		observer_take_denials(flow->observer, attempt);
+	if (outcome->exec_error) {
+		attempt->exit_code = -1;
+		explain_exec(flow, outcome->exec_error, &result->error);
+		return;
+	}
+	result->exit_code = WIFEXITED(outcome->status) ? WEXITSTATUS(outcome->status) : -1;
+	result->signal = WIFSIGNALED(outcome->status) ? WTERMSIG(outcome->status) : 0;
+	if (result->signal)
+		result->exit_code = 128 + result->signal;
+	attempt->exit_code = result->exit_code;
+	result->timed_out = outcome->timed_out;
+	result->limit = outcome->limit;
+	result->duration_ms = outcome->duration_ms;
+	result->cpu_ms = outcome->cpu_ms;
+	result->max_rss_kb = outcome->max_rss_kb;
+	result->io_read_kb = outcome->io_read / 1024;
+	result->io_write_kb = outcome->io_write / 1024;
+	result->processes = MAX(outcome->tasks, (uint64_t)1);
+	result->truncated = capture_take(&flow->streams.captured[0], &result->stdout_);
+	result->truncated |= capture_take(&flow->streams.captured[1], &result->stderr_);
+	result->truncated |= capture_take(&flow->streams.aggregated, &result->aggregated);
+	if (outcome->timed_out)
+		fail(&result->error, E_TIMEOUT, "timed out after %g s", seconds);
+	explain_denials(flow, attempt);
+}
+
+static void notice_environment(struct flow *flow)
+{
+	const struct list *dropped = &flow->verdict.permissions.dropped;
+	_cleanup_buffer_ struct buffer names = {0};
+
+	if (dropped->count == 0 || !flow->session.fresh)
+		return; /* said once per session */
+	for (size_t i = 0; i < dropped->count; i++) {
+		buffer_add_text(&names, i ? ", " : "");
+		escape_for_terminal(&names, dropped->items[i], strlen(dropped->items[i]));
+	}
+	list_add_printf(flow->notices, "not passed on, they look secret: %s; to pass one on: --keep-env NAME",
+			buffer_text(&names));
+}
+
+static int own_state_directory(struct flow *flow, struct error **ret_error)
+{
+	if (!flow->identity.changes) {
+		flow->own_state = strdup(flow->state);
+		return 0;
+	}
+	if (!flow->identity.home)
+		return fail(ret_error, E_ENGINE, "uid %u, the workspace's owner, has no home directory",
+			    flow->identity.uid);
+	flow->own_state = path_resolve(flow->identity.home, NULL, ".local/state/ward");
+	return 0;
+}
+
+static int carry_out(struct flow *flow, struct error **ret_error)
+{
+	const struct request *request = flow->request;
+	const struct way *way = &ways[request->mode];
+	struct outcome outcome = {0};
+	struct sandbox sandbox;
+	int r;
+
+	if ((r = check(request, ret_error)) < 0 ||
+	    (r = identity_choose(request->workspace, &flow->identity, ret_error)) < 0 ||
+	    (r = state_directory(&flow->state, ret_error)) < 0 ||
+	    (r = state_directory_make(flow->state, ret_error)) < 0 ||
+	    (r = audit_open(flow->state, &flow->audit, ret_error)) < 0 ||
+	    (r = own_state_directory(flow, ret_error)) < 0 || (r = judge(flow, ret_error)) < 0)
+		return r;
+	if (flow->verdict.kind == VERDICT_DENY) {
+		record_start(flow, ret_error);
+		fail(ret_error, E_REJECTED, "refused: %s", flow->verdict.reason);
+		return error_hint(ret_error, "if it is meant, a person runs it without ward");
+	}
+	if ((r = way->prepare(request, &flow->verdict.permissions.environment, &flow->prepared, ret_error)) < 0 ||
+	    (r = streams_open(request, way->streams, &flow->streams, ret_error)) < 0)
+		return r;
+	run_block_signals(&flow->signal_mask);
+	if (request->level == LEVEL_NONE) {
+		list_add(flow->notices, "running without the sandbox (--level none)");
+	} else if ((r = identity_become(&flow->identity, ret_error)) < 0 ||
+		   (r = session_open(flow->own_state, request->session, &flow->session, ret_error)) < 0) {
+		return r;
+	}
+	notice_environment(flow);
+	if ((r = start(flow, &sandbox, ret_error)) < 0 || (r = run(flow, &outcome, ret_error)) < 0)
+		return r;
+	conclude(flow, &outcome);
+	session_sweep(flow->own_state);
+	return 0;
+}
+
+void flow_run(const struct request *request, struct result *ret_result, struct list *notices)
+{
+	struct flow flow = {.request = request, .result = ret_result, .notices = notices, .arena = arena_new()};
+	struct error *error = NULL;
+	char run_id[ID_TEXT];
+
+	id_make(run_id);
+	ret_result->run = strdup(run_id);
+	flow.entry = (struct entry){-1, -1, -1, -1, -1, -1, -1, -1, 0};
+	flow.streams.terminal = -1;
+	flow.streams.input_file = -1;
+	memset(flow.streams.close_after_start, -1, sizeof(flow.streams.close_after_start));
+	if (carry_out(&flow, &error) < 0)
+		ret_result->error = STEAL(error);
+	record_end(&flow);
+
+	observer_free(flow.observer);
+	entry_done(&flow.entry);
+	streams_done(&flow.streams);
+	prepared_done(&flow.prepared);
+	session_done(&flow.session);
+	verdict_done(&flow.verdict);
+	identity_done(&flow.identity);
+	audit_close(flow.audit);
+	list_done(&flow.masks);
+	list_done(&flow.writable);
+	free(flow.state);
+	free(flow.own_state);
+	arena_free(flow.arena);
+}

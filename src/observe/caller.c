@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the process behind a notification. */
+#include "caller.h"
+#include "../base/io.h"
+#include "../sys/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+
+enum { LINKS_MOST = 16, PIDFD_OF_THREAD = O_EXCL };
+
+int caller_bytes(pid_t tid, uint64_t address, void *data, size_t length)
+{
+	struct iovec here = {data, length}, there = {(void *)(uintptr_t)address, length};
+
+	return process_vm_readv(tid, &here, 1, &there, 1, 0) == (ssize_t)length ? 0 : -EFAULT;
+}
+
+int caller_text(pid_t tid, uint64_t address, char *text, size_t room)
+{
+	size_t got = 0;
+
+	/* Page by page: the text may end just before memory that is not there. */
+	while (got < room) {
+		size_t part = MIN(4096 - (size_t)((address + got) & 4095), room - got);
+		int r = caller_bytes(tid, address + got, text + got, part);
+
+		if (r < 0)
+			return r;
+		if (memchr(text + got, '\0', part))
+			return 0;
+		got += part;
+	}
+	return -ENAMETOOLONG;
+}
+
+static pid_t thread_group(pid_t tid)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64];
+	const char *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	if (read_file(AT_FDCWD, path, 16384, &text, NULL) < 0)
+		return -1;
+	at = strstr(text, "\nTgid:");
+	return at ? (pid_t)strtol(at + 6, NULL, 10) : -1;
+}
+
+int caller_fd(pid_t tid, int fd)
+{
+	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, tid, PIDFD_OF_THREAD);
+	int copy;
+
+	if (pidfd < 0 && errno == EINVAL)
+		pidfd = sys_pidfd_open(thread_group(tid)); /* before Linux 6.9 */
+	if (pidfd < 0)
+		return -ESRCH;
+	copy = sys_pidfd_getfd(pidfd, fd);
+	return copy < 0 ? -errno : copy;
+}
+
+void caller_name(pid_t tid, char name[static 32])
+{
+	char path[64];
+	ssize_t length = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		length = read(fd, name, 31);
+		close(fd);
+	}
+	name[length > 0 ? length - 1 : 0] = '\0';
+}
+
+mode_t caller_umask(pid_t tid)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64];
+	const char *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	if (read_file(AT_FDCWD, path, 16384, &text, NULL) < 0)
+		return 077;
+	at = strstr(text, "\nUmask:");
+	return at ? (mode_t)strtoul(at + 7, NULL, 8) : 077;
+}
+
+/* The absolute path, as the caller means it; -errno. */
+static int absolute(pid_t tid, int dirfd, const char *path, char *ret, size_t room)
+{
+	char link[64];
+	ssize_t length;
+
+	if (path[0] == '/') {
+		if (strlen(path) >= room)
+			return -ENAMETOOLONG;
+		strcpy(ret, path);
+		return 0;
+	}
+	if (dirfd == AT_FDCWD)
+		snprintf(link, sizeof(link), "/proc/%d/cwd", tid);
+	else
+		snprintf(link, sizeof(link), "/proc/%d/fd/%d", tid, dirfd);
+	length = readlink(link, ret, room - 1);
+	if (length < 0)
+		return errno == ENOENT ? -EBADF : -errno;
+	if (ret[0] != '/')
+		return -ENOTDIR; /* a pipe or a socket */
+	if ((size_t)length + strlen(path) + 2 > room)
+		return -ENAMETOOLONG;
+	ret[length] = '\0';
+	if (*path) {
+		strcat(ret, "/");
+		strcat(ret, path);
+	}
+	return 0;
+}
+
+static int path_of(int fd, char *path, size_t room)
+{
+	char link[64];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, path, room - 1);
+	if (length < 0)
+		return -errno;
+	path[length] = '\0';
+	return 0;
+}
+
+static int split(char *path, char **ret_parent, char **ret_name)
+{
+	size_t length = strlen(path);
+	char *slash;
+
+	while (length > 1 && path[length - 1] == '/')
+		path[--length] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash || !slash[1] || strlen(slash + 1) > NAME_MAX)
+		return slash && slash[1] ? -ENAMETOOLONG : -ENOENT;
+	*slash = '\0';
+	*ret_name = slash + 1;
+	*ret_parent = slash == path ? (char *)"/" : path;
+	return 0;
+}
+
+int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow, struct found *ret_found)
+{
+	const uint64_t resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+	char whole[2 * PATH_MAX], *parent, *name;
+	int r = absolute(tid, dirfd, path, whole, sizeof(whole));
+
+	if (r < 0)
+		return r;
+	for (int links = 0; links < LINKS_MOST; links++) {
+		char target[PATH_MAX];
+		ssize_t length;
+		int fd = sys_openat2(root, whole, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW), resolve);
+
+		if (fd >= 0) {
+			ret_found->exists = true;
+			ret_found->fd = fd;
+			if (fstat(fd, &ret_found->st) < 0 ||
+			    path_of(fd, ret_found->path, sizeof(ret_found->path)) < 0) {
+				r = -errno;
+				close(fd);
+				return r;
+			}
+			return 0;
+		}
+		if (errno != ENOENT)
+			return -errno;
+		r = split(whole, &parent, &name);
+		if (r < 0)
+			return r;
+		fd = sys_openat2(root, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, resolve);
+		if (fd < 0)
+			return -errno;
+		r = path_of(fd, ret_found->path, sizeof(ret_found->path) - NAME_MAX - 2);
+		length = follow ? readlinkat(fd, name, target, sizeof(target) - 1) : -1;
+		if (r < 0 || length < 0) {
+			if (r < 0) {
+				close(fd);
+				return r;
+			}
+			ret_found->exists = false;
+			ret_found->fd = fd;
+			strcpy(ret_found->name, name);
+			if (ret_found->path[1])
+				strcat(ret_found->path, "/");
+			strcat(ret_found->path, name);
+			return 0;
+		}
+		/* A link to something that is not there yet: creating it creates the target. */
+		close(fd);
+		target[length] = '\0';
+		if (target[0] == '/')
+			strcpy(whole, target);
+		else if (snprintf(whole, sizeof(whole), "%s/%s", ret_found->path, target) >=
+			 (int)sizeof(whole))
+			return -ENAMETOOLONG;
+	}
+	return -ELOOP;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process behind a notification: its memory, its fds, and what its paths mean. Everything read from it is hostile. */
+#pragma once
+
+#include "../base/macro.h"
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+/* A path as the caller's kernel would find it, at the moment of asking. */
+struct found {
+	int fd;              /* O_PATH of the object; of its parent where the object does not exist */
+	bool exists;
+	struct stat st;      /* of the object, if it exists */
+	char path[PATH_MAX]; /* canonical, as seen in the sandbox */
+	char name[NAME_MAX + 1]; /* the last component, where the object does not exist */
+};
+
+/* 0 or -errno: memory that cannot be read is -EFAULT, a path that is too long -ENAMETOOLONG. */
+int caller_text(pid_t tid, uint64_t address, char *text, size_t room);
+int caller_bytes(pid_t tid, uint64_t address, void *data, size_t length);
+/* A copy of one of its fds, or -errno. */
+int caller_fd(pid_t tid, int fd);
+void caller_name(pid_t tid, char name[static 32]);
+mode_t caller_umask(pid_t tid);
+
+/* Finds path as the caller would, through root. dirfd is the caller's (or AT_FDCWD). follow: the last component, if it is a
+ * link. -ENOENT where not even the parent is there; -ELOOP for links of /proc that only the caller itself can follow. On
+ * success *ret_found holds an fd; close it. */
+int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow, struct found *ret_found);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ledger of denials. */
+#include "ledger.h"
+
+#include <string.h>
+
+static char *copy(const char *text)
+{
+	char *result = strdup(text);
+
+	if (!result)
+		abort();
+	return result;
+}
+
+void ledger_add(struct ledger *ledger, const char *operation, const char *object, const char *syscall,
+		const char *rule, const char *program)
+{
+	struct denial *denial;
+
+	for (size_t i = 0; i < ledger->count; i++) {
+		denial = &ledger->denials[i];
+		if (strcmp(denial->object, object) == 0 && strcmp(denial->operation, operation) == 0) {
+			denial->count++;
+			return;
+		}
+	}
+	if (ledger->count == LEDGER_MOST) {
+		ledger->beyond++;
+		return;
+	}
+	ledger->denials = reallocarray(ledger->denials, ledger->count + 1, sizeof(*denial));
+	if (!ledger->denials)
+		abort();
+	denial = &ledger->denials[ledger->count++];
+	*denial = (struct denial){
+		.operation = copy(operation),
+		.object = copy(object),
+		.syscall = copy(syscall),
+		.rule = copy(rule),
+		.program = program ? copy(program) : NULL,
+		.answer = "none",
+		.count = 1,
+	};
+}
+
+void ledger_done(struct ledger *ledger)
+{
+	for (size_t i = 0; i < ledger->count; i++) {
+		free(ledger->denials[i].operation);
+		free(ledger->denials[i].object);
+		free(ledger->denials[i].syscall);
+		free(ledger->denials[i].rule);
+		free(ledger->denials[i].program);
+	}
+	free(ledger->denials);
+	*ledger = (struct ledger){0};
+}

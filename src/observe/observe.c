@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Receives notifications, knows each call by one table, and hands it to those who judge files or sockets. */
+#include "observer.h"
+#include "../base/path.h"
+#include "../sys/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+
+enum { ROUNDS = 64, PACKET = 1500 };
+
+static const struct trap traps[] = {
+	{SYS_open, "open", TRAP_OPEN, -1, 0, -1, -1, 1, 2, false},
+	{SYS_openat, "openat", TRAP_OPEN, 0, 1, -1, -1, 2, 3, false},
+	{SYS_creat, "creat", TRAP_OPEN, -1, 0, -1, -1, -1, 1, false},
+	{SYS_mkdir, "mkdir", TRAP_MAKE, -1, 0, -1, -1, -1, -1, true},
+	{SYS_mkdirat, "mkdirat", TRAP_MAKE, 0, 1, -1, -1, -1, -1, true},
+	{SYS_mknod, "mknod", TRAP_MAKE, -1, 0, -1, -1, -1, -1, true},
+	{SYS_mknodat, "mknodat", TRAP_MAKE, 0, 1, -1, -1, -1, -1, true},
+	{SYS_symlink, "symlink", TRAP_MAKE, -1, 1, -1, -1, -1, -1, true},
+	{SYS_symlinkat, "symlinkat", TRAP_MAKE, 1, 2, -1, -1, -1, -1, true},
+	{SYS_rmdir, "rmdir", TRAP_REMOVE, -1, 0, -1, -1, -1, -1, true},
+	{SYS_unlink, "unlink", TRAP_REMOVE, -1, 0, -1, -1, -1, -1, true},
+	{SYS_unlinkat, "unlinkat", TRAP_REMOVE, 0, 1, -1, -1, -1, -1, true},
+	{SYS_rename, "rename", TRAP_RENAME, -1, 0, -1, 1, -1, -1, true},
+	{SYS_renameat, "renameat", TRAP_RENAME, 0, 1, 2, 3, -1, -1, true},
+	{SYS_renameat2, "renameat2", TRAP_RENAME, 0, 1, 2, 3, -1, -1, true},
+	{SYS_link, "link", TRAP_LINK, -1, 0, -1, 1, -1, -1, true},
+	{SYS_linkat, "linkat", TRAP_LINK, 0, 1, 2, 3, -1, -1, true},
+	{SYS_truncate, "truncate", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, false},
+	{SYS_chmod, "chmod", TRAP_CHANGE, -1, 0, -1, -1, -1, 1, false},
+	{SYS_fchmodat, "fchmodat", TRAP_CHANGE, 0, 1, -1, -1, -1, 2, false},
+	{452, "fchmodat2", TRAP_CHANGE, 0, 1, -1, -1, 3, 2, false},
+	{SYS_fchmod, "fchmod", TRAP_MODE_OF_FD, -1, -1, -1, -1, -1, 1, false},
+	{SYS_chown, "chown", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, false},
+	{SYS_lchown, "lchown", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, true},
+	{SYS_fchownat, "fchownat", TRAP_CHANGE, 0, 1, -1, -1, 4, -1, false},
+	{SYS_utime, "utime", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, false},
+	{SYS_utimes, "utimes", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, false},
+	{SYS_futimesat, "futimesat", TRAP_CHANGE, 0, 1, -1, -1, -1, -1, false},
+	{SYS_utimensat, "utimensat", TRAP_CHANGE, 0, 1, -1, -1, 3, -1, false},
+	{SYS_setxattr, "setxattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, false},
+	{SYS_lsetxattr, "lsetxattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, true},
+	{SYS_removexattr, "removexattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, false},
+	{SYS_lremovexattr, "lremovexattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, true},
+	{SYS_connect, "connect", TRAP_CONNECT, -1, -1, -1, -1, -1, -1, false},
+	{SYS_bind, "bind", TRAP_BIND, -1, -1, -1, -1, -1, -1, false},
+	{SYS_sendto, "sendto", TRAP_SEND, -1, -1, -1, -1, -1, -1, false},
+};
+
+static void send_answer(struct observer *observer, struct seccomp_notif_resp *response)
+{
+	/* ENOENT: the caller was killed meanwhile, and nobody waits for it. */
+	(void)ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_SEND, response);
+}
+
+void answer(struct observer *observer, uint64_t id, int error)
+{
+	send_answer(observer, &(struct seccomp_notif_resp){.id = id, .error = -error});
+}
+
+void answer_continue(struct observer *observer, uint64_t id)
+{
+	send_answer(observer, &(struct seccomp_notif_resp){
+				      .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
+}
+
+bool still_waiting(struct observer *observer, uint64_t id)
+{
+	return ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+void refuse(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
+	    const char *operation, const char *object, const char *rule, int error)
+{
+	char program[32];
+
+	caller_name((pid_t)call->pid, program);
+	if (!still_waiting(observer, call->id))
+		return;
+	ledger_add(&observer->ledger, operation, object, trap->name, rule, *program ? program : NULL);
+	answer(observer, call->id, error);
+}
+
+static void receive(struct observer *observer)
+{
+	struct seccomp_notif call;
+
+	memset(&call, 0, sizeof(call));
+	if (ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
+		return; /* killed between the wake-up and now */
+	for (size_t i = 0; i < ELEMENTS(traps); i++) {
+		if (traps[i].number != call.data.nr)
+			continue;
+		if (traps[i].kind >= TRAP_CONNECT)
+			serve_sockets(observer, &call, &traps[i]);
+		else
+			serve_files(observer, &call, &traps[i]);
+		return;
+	}
+	answer(observer, call.id, ENOSYS); /* trapped by the filter and unknown here: never let through */
+}
+
+static void serve_names(struct observer *observer)
+{
+	uint8_t query[PACKET], reply[PACKET];
+
+	for (int i = 0; i < ROUNDS; i++) {
+		struct sockaddr_in from;
+		socklen_t length = sizeof(from);
+		ssize_t got = recvfrom(observer->observed->names, query, sizeof(query), MSG_DONTWAIT,
+				       (struct sockaddr *)&from, &length);
+		size_t size;
+
+		if (got < 0)
+			return;
+		size = resolver_answer(observer->resolver, query, (size_t)got, reply, 512);
+		if (size > 0)
+			(void)sendto(observer->observed->names, reply, size, MSG_DONTWAIT | MSG_NOSIGNAL,
+				     (struct sockaddr *)&from, length);
+	}
+}
+
+static int watch(struct observer *observer, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(observer->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+int observer_new(const struct observed *observed, struct observer **ret_observer, struct error **ret_error)
+{
+	struct observer *observer = calloc(1, sizeof(*observer));
+
+	if (!observer)
+		abort();
+	observer->observed = observed;
+	observer->epoll = epoll_create1(EPOLL_CLOEXEC);
+	observer->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	observer->resolver = resolver_new();
+	if (observer->epoll < 0 || observer->timer < 0 || watch(observer, observer->timer) < 0 ||
+	    (observed->listener >= 0 && watch(observer, observed->listener) < 0) ||
+	    (observed->names >= 0 && watch(observer, observed->names) < 0)) {
+		fail_errno(ret_error, E_ENGINE, errno, "starting the supervisor");
+		observer_free(observer);
+		return -E_ENGINE;
+	}
+	*ret_observer = observer;
+	return 0;
+}
+
+void observer_free(struct observer *observer)
+{
+	if (!observer)
+		return;
+	drop_waiting(observer);
+	resolver_free(observer->resolver);
+	ledger_done(&observer->ledger);
+	free(observer->bound);
+	close_fd(&observer->epoll);
+	close_fd(&observer->timer);
+	free(observer);
+}
+
+int observer_fd(const struct observer *observer)
+{
+	return observer->epoll;
+}
+
+void observer_serve(struct observer *observer)
+{
+	struct epoll_event events[8];
+
+	for (int round = 0; round < ROUNDS; round++) {
+		int count = epoll_wait(observer->epoll, events, ELEMENTS(events), 0);
+		bool waiting = false;
+
+		if (count <= 0)
+			return;
+		for (int i = 0; i < count; i++) {
+			int fd = events[i].data.fd;
+
+			if (fd == observer->observed->listener && events[i].events & EPOLLIN)
+				receive(observer);
+			else if (fd == observer->observed->listener) /* nobody is left under the filter */
+				epoll_ctl(observer->epoll, EPOLL_CTL_DEL, fd, NULL);
+			else if (fd == observer->observed->names)
+				serve_names(observer);
+			else
+				waiting = true;
+		}
+		if (waiting)
+			serve_waiting(observer);
+	}
+}
+
+void observer_take_denials(struct observer *observer, struct attempt *attempt)
+{
+	attempt->denials = STEAL(observer->ledger.denials);
+	attempt->denial_count = observer->ledger.count;
+	observer->ledger.count = 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this room share: the observer itself, the table of trapped calls, and how to answer. */
+#pragma once
+
+#include "caller.h"
+#include "ledger.h"
+#include "observe.h"
+#include "resolver.h"
+#include <linux/seccomp.h>
+#include <sys/socket.h>
+
+/* A connect that the supervisor makes for a caller that waits. */
+struct waiting {
+	struct waiting *next;
+	uint64_t id;
+	int socket; /* our copy */
+	bool again; /* AF_UNIX with a full queue: to be tried again, else waiting for the handshake */
+	struct sockaddr_storage address;
+	socklen_t length;
+	int target; /* O_PATH of a unix socket's inode, -1 */
+};
+
+struct bound {
+	dev_t device;
+	ino_t inode;
+};
+
+struct observer {
+	const struct observed *observed;
+	int epoll, timer;
+	struct resolver *resolver;
+	struct ledger ledger;
+	struct bound *bound; /* path sockets made inside: the only ones that may be connected to unasked */
+	size_t bound_count;
+	struct waiting *waiting;
+};
+
+enum trap_kind {
+	TRAP_OPEN,
+	TRAP_MAKE,   /* a name that must not exist yet */
+	TRAP_REMOVE, /* a name that goes away */
+	TRAP_RENAME,
+	TRAP_LINK,
+	TRAP_CHANGE, /* an existing object's mode, owner, times, attributes, length */
+	TRAP_MODE_OF_FD,
+	TRAP_CONNECT,
+	TRAP_BIND,
+	TRAP_SEND,
+};
+
+/* Which argument plays which part; -1: none (a directory of -1 is the working directory). */
+struct trap {
+	int number;
+	const char *name;
+	enum trap_kind kind;
+	int8_t directory, path, directory2, path2;
+	int8_t flags;   /* open: the open flags, else AT_ flags */
+	int8_t mode;    /* chmod: the new mode */
+	bool no_follow; /* the call itself never follows a link at the end */
+};
+
+/* Answers: exactly one of them for each notification. */
+void answer(struct observer *observer, uint64_t id, int error);
+void answer_continue(struct observer *observer, uint64_t id);
+/* True while the caller still waits: what was read of it before was then its own. */
+bool still_waiting(struct observer *observer, uint64_t id);
+/* Records a denial by the caller of the notification. */
+void refuse(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
+	    const char *operation, const char *object, const char *rule, int error);
+
+/* True where the walls let a name be written: a writable tree, the sandbox's own devices, its own processes. */
+bool may_write(const struct observer *observer, const char *path, const char **ret_mask);
+
+void serve_files(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap);
+void serve_sockets(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap);
+/* Connects that wait: the handshake of one has come to its end, or it is time to try again. */
+void serve_waiting(struct observer *observer);
+void drop_waiting(struct observer *observer);

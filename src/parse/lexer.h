@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the two halves of the shell lexer share: lexer.c reads commands, words.c the words in them.
+ */
+#pragma once
+
+#include "plan.h"
+#include "../base/buffer.h"
+
+/* What the lexers of a text and of the texts inside it share. */
+struct state {
+	struct arena *arena;
+	struct plan *plan;
+	size_t commands_room;
+	unsigned depth;
+	bool stopped; /* every loop ends when this is set */
+};
+
+struct lexer {
+	struct state *state;
+	const char *text;
+	size_t length, at;
+	struct heredoc *heredocs, **last_heredoc; /* those whose body is still to come */
+};
+
+enum assignment {
+	AT_START,
+	IN_NAME,
+	IN_SUBSCRIPT,
+	SUBSCRIPT_CLOSED,
+	AFTER_PLUS,
+	ASSIGNED,
+	NO_ASSIGNMENT,
+};
+
+/* A word as it is read. Expansions stay in its text as they were written. */
+struct word {
+	struct buffer text;
+	bool marked; /* something in it is quoted or expanded */
+	bool quoted, dynamic;
+	bool bracket, brace, brace_list; /* what a glob or a brace expansion has so far */
+	enum assignment assignment;
+	size_t value; /* where the value of NAME=VALUE begins; 0 where it is none */
+};
+
+/* Not CR, VT or FF: to bash they are letters like any other. */
+static inline bool is_blank(int c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static inline bool is_name_start(int c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static inline bool is_digit(int c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* The plan is not all there is to know; the first reason stays. */
+void lex_opaque(struct state *state, const char *why);
+/* The same where reading on would be guessing. */
+void lex_stop(struct lexer *lexer, const char *why);
+/* One level deeper; false, and stopped, where that is too deep. */
+bool lex_enter(struct lexer *lexer);
+void lex_leave(struct lexer *lexer);
+
+/* The next character or -1. A backslash before a newline joins lines wherever it stands outside
+ * single quotes and comments, even in the middle of an operator or of `$(`, so no character is
+ * looked at without stepping over such joins. */
+int lex_peek(struct lexer *lexer);
+/* The character after the one that lex_peek() gave. */
+int lex_peek_second(const struct lexer *lexer);
+/* Steps over the literal if it stands here; the second form wants it to be a whole word. */
+bool lex_take(struct lexer *lexer, const char *literal);
+bool lex_take_word(struct lexer *lexer, const char *literal);
+void lex_skip_blanks(struct lexer *lexer);
+void lex_skip_comment(struct lexer *lexer);
+bool lex_at_process_substitution(struct lexer *lexer);
+bool lex_at_word(struct lexer *lexer);
+
+void lex_word(struct lexer *lexer, struct word *word);
+/* A word of which only the substitutions are of interest. */
+void lex_over_word(struct lexer *lexer);
+/* One piece, beginning with c, of an expansion or a here-document: of interest are the
+ * substitutions in it. */
+void lex_inside(struct lexer *lexer, int c, bool in_double);
+/* $((...)), ((...)) and $[...], after what opens them. */
+void lex_arithmetic(struct lexer *lexer, char open, char close, const char *closing);
+bool word_is_just(const struct word *word, const char *literal);
+char *word_text(struct lexer *lexer, const struct word *word);
+void word_done(struct word *word);
+#define _cleanup_word_ _cleanup_(word_done)
+
+enum context { WHOLE, PARENTHESIS, CASE_BRANCH };
+enum end { END_TEXT, END_PARENTHESIS, END_BRANCH, END_ESAC };
+/* Commands up to the end of the context; stops where it ends otherwise. */
+enum end lex_list(struct lexer *lexer, enum context context);
+/* A newline that ends a line, with the here-documents that it begins. */
+void lex_newline(struct lexer *lexer);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions on disk: STATE/sessions/ID/tmp. */
+#include "session.h"
+#include "../base/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { NAME_MOST = 100, UNUSED_SECONDS = 7 * 24 * 3600, SWEEP_MOST = 100 };
+
+/* A pid alone comes again; with the time its process started it does not. 0: there is no such process. */
+static unsigned long long start_of(int pid)
+{
+	_cleanup_free_ char *text = NULL;
+	unsigned long long start = 0;
+	char path[64], *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (read_file(AT_FDCWD, path, 4096, &text, NULL) < 0)
+		return 0;
+	at = strrchr(text, ')'); /* the name before it may hold anything */
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		start = strtoull(at + 1, NULL, 10);
+	return start;
+}
+
+static char *default_id(void)
+{
+	int owner = isatty(0) || isatty(1) || isatty(2) ? getsid(0) : getppid();
+	unsigned long long start = start_of(owner);
+	char *id;
+
+	if (!start) {
+		owner = getppid();
+		start = start_of(owner);
+	}
+	if (asprintf(&id, "pid-%d-%llu", owner, start) < 0)
+		abort();
+	return id;
+}
+
+static bool is_plain(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > 0 && length <= NAME_MOST && name[0] != '.' &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@+:") == length;
+}
+
+int session_open(const char *state, const char *name, struct session *ret_session, struct error **ret_error)
+{
+	_cleanup_free_ char *id = name ? strdup(name) : default_id(), *parent = NULL, *tmp = NULL;
+
+	if (!is_plain(id)) {
+		fail(ret_error, E_USAGE, "'%s' cannot be the name of a session", id);
+		return error_hint(ret_error, "use up to %d letters, digits and . _ - @ + :", NAME_MOST);
+	}
+	if (asprintf(&parent, "%s/sessions/%s", state, id) < 0 || asprintf(&tmp, "%s/tmp", parent) < 0)
+		abort();
+	ret_session->fresh = false;
+	if (mkdir(tmp, 0700) < 0 && errno != EEXIST) {
+		int r = errno == ENOENT ? make_directories(parent, 0700) : -errno;
+
+		if (r < 0 || (mkdir(tmp, 0700) < 0 && errno != EEXIST)) {
+			fail_errno(ret_error, E_ENGINE, r < 0 ? -r : errno, "making the private /tmp %s", tmp);
+			return error_hint(ret_error, "the state directory must be writable: see XDG_STATE_HOME");
+		}
+		ret_session->fresh = true;
+		/* As /tmp is: a program may look. The directory above it lets nobody in. */
+		chmod(tmp, 01777);
+	} else {
+		(void)utimensat(AT_FDCWD, parent, NULL, 0); /* a named session ends by not being used */
+	}
+	ret_session->id = STEAL(id);
+	ret_session->tmp = STEAL(tmp);
+	return 0;
+}
+
+void session_done(struct session *session)
+{
+	free(session->id);
+	free(session->tmp);
+	*session = (struct session){0};
+}
+
+static bool has_ended(int directory, const char *name)
+{
+	unsigned long long start;
+	struct stat st;
+	int pid;
+
+	if (sscanf(name, "pid-%d-%llu", &pid, &start) == 2)
+		return start_of(pid) != start;
+	return fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime + UNUSED_SECONDS < time(NULL);
+}
+
+void session_sweep(const char *state)
+{
+	_cleanup_free_ char *path = NULL;
+	struct dirent *entry;
+	DIR *directory;
+	int swept = 0;
+
+	if (asprintf(&path, "%s/sessions", state) < 0)
+		abort();
+	directory = opendir(path);
+	while (directory && swept < SWEEP_MOST && (entry = readdir(directory)))
+		if (entry->d_name[0] != '.' && has_ended(dirfd(directory), entry->d_name)) {
+			(void)remove_tree(dirfd(directory), entry->d_name);
+			swept++;
+		}
+	if (directory)
+		closedir(directory);
+}

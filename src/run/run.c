@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop around a running command. */
+#include "run.h"
+#include "../base/units.h"
+#include "../sys/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+/* SIGTSTP comes from a keyboard whose mode is not ours, or from another process; SIGCONT after any stop. */
+static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
+
+/* After a kill, how long the caller's reader may take for what is still in our buffers. */
+static const uint64_t flush_ns = 1000000000;
+
+struct run {
+	struct entry *entry;
+	struct streams *streams;
+	const struct limits *limits;
+	const struct attendant *attendant;
+	struct outcome *outcome;
+	struct pump *keys, *screen; /* the terminal, both ways */
+	int signals;
+	uint64_t started, deadline, killed; /* monotonic; 0: not yet, none */
+	bool keyboard;                      /* the command has the terminal */
+	bool ended;                         /* the command itself */
+	bool gone;                          /* init, and everything with it */
+};
+
+static void relay_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	for (size_t i = 0; i < ELEMENTS(passed_on); i++)
+		sigaddset(set, passed_on[i]);
+}
+
+void run_block_signals(sigset_t *ret_before)
+{
+	sigset_t set;
+
+	relay_signals(&set);
+	sigprocmask(SIG_BLOCK, &set, ret_before);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTTOU, SIG_IGN); /* the terminal is put right again from wherever we are */
+}
+
+static void order(struct run *run, enum init_order_kind kind, int value)
+{
+	struct init_order message = {kind, value};
+
+	/* If init is gone there is nobody left to be told. */
+	(void)!write(run->entry->control, &message, sizeof(message));
+}
+
+static void end_sandbox(struct run *run, enum run_limit limit)
+{
+	if (run->killed || run->gone)
+		return;
+	run->outcome->limit = limit;
+	run->outcome->timed_out = limit == LIMIT_TIME;
+	run->killed = monotonic_ns();
+	if (run->entry->walls & WALL_BIT(WALL_PID_NAMESPACE))
+		sys_pidfd_send_signal(run->entry->pidfd, SIGKILL); /* pid 1: nothing inside survives it */
+	else
+		close_fd(&run->entry->control); /* then init itself must end its children first */
+}
+
+static void give_keyboard(struct run *run)
+{
+	terminal_copy_size(run->streams, run->entry->terminal);
+	terminal_make_raw(run->streams);
+	run->keyboard = true;
+	order(run, INIT_FOREGROUND, 0);
+}
+
+/* Stops ourselves as the shell expects of a job; returns when the shell lets us go on. */
+static void stop_and_go_on(struct run *run, int signal)
+{
+	bool had = run->keyboard;
+
+	terminal_restore(run->streams);
+	run->keyboard = false;
+	kill(getpid(), SIGSTOP);
+	if (run->streams->terminal >= 0 && terminal_is_ours(run->streams) &&
+	    (had || signal == SIGTTIN || signal == SIGTTOU)) {
+		give_keyboard(run);
+		return;
+	}
+	if (had)
+		order(run, INIT_BACKGROUND, 0);
+	order(run, INIT_CONTINUE, 0);
+}
+
+static void command_stopped(struct run *run, int signal)
+{
+	bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
+
+	if (wants_terminal && run->streams->terminal >= 0 && terminal_is_ours(run->streams)) {
+		give_keyboard(run);
+		return;
+	}
+	stop_and_go_on(run, signal);
+}
+
+static void hear_init(struct run *run)
+{
+	struct init_event event;
+	ssize_t length = read(run->entry->control, &event, sizeof(event));
+
+	if (length != sizeof(event)) {
+		close_fd(&run->entry->control);
+		return;
+	}
+	switch (event.kind) {
+	case INIT_STARTED:
+		run->outcome->started = true;
+		run->started = monotonic_ns();
+		if (run->limits->time_ns)
+			run->deadline = run->started + run->limits->time_ns;
+		break;
+	case INIT_EXEC_FAILED:
+		run->outcome->exec_error = event.value;
+		break;
+	case INIT_STOPPED:
+		command_stopped(run, event.value);
+		break;
+	case INIT_ENDED:
+		run->ended = true;
+		run->outcome->status = event.value;
+		run->outcome->duration_ms = (double)(monotonic_ns() - run->started) / 1e6;
+		run->outcome->io_read = event.io_read;
+		run->outcome->io_write = event.io_write;
+		run->outcome->tasks = event.tasks;
+		break;
+	}
+}
+
+static void hear_signals(struct run *run)
+{
+	struct signalfd_siginfo info;
+
+	while (read(run->signals, &info, sizeof(info)) == sizeof(info)) {
+		switch (info.ssi_signo) {
+		case SIGWINCH:
+			if (run->entry->terminal >= 0)
+				terminal_copy_size(run->streams, run->entry->terminal);
+			break;
+		case SIGCONT:
+			break; /* seen where we stopped */
+		default:
+			order(run, INIT_SIGNAL, (int)info.ssi_signo);
+		}
+	}
+}
+
+static uint64_t output_so_far(const struct streams *streams)
+{
+	return streams->captured[0].total + streams->captured[1].total;
+}
+
+/* The pumps, at most five. */
+static size_t all_pumps(struct run *run, struct pump *pumps[static 5])
+{
+	struct pump *const every[] = {run->streams->output[0], run->streams->output[1], run->screen,
+				      run->streams->input, run->keys};
+	size_t count = 0;
+
+	for (size_t i = 0; i < ELEMENTS(every); i++) {
+		bool is_keys = every[i] == run->keys && run->keys;
+		bool is_typed = every[i] == run->streams->input && every[i] && isatty(every[i]->from);
+
+		if (!every[i] || (is_keys && !run->keyboard) || (is_typed && tcgetpgrp(every[i]->from) != getpgrp()))
+			continue;
+		pumps[count++] = every[i];
+	}
+	return count;
+}
+
+static bool output_finished(const struct run *run)
+{
+	const struct pump *outputs[] = {run->streams->output[0], run->streams->output[1], run->screen};
+
+	if (!run->gone)
+		return false;
+	if (run->killed && monotonic_ns() > run->killed + flush_ns)
+		return true;
+	for (size_t i = 0; i < ELEMENTS(outputs); i++)
+		if (outputs[i] && !pump_finished(outputs[i]))
+			return false;
+	return true;
+}
+
+static int patience(const struct run *run)
+{
+	uint64_t now = monotonic_ns(), until = run->killed ? run->killed + flush_ns : run->deadline;
+	bool typed = run->streams->input && isatty(run->streams->input->from);
+
+	if (run->gone && !run->killed)
+		return 100;
+	if (!until)
+		return typed ? 500 : -1;
+	return until <= now ? 0 : (int)MIN((until - now) / 1000000 + 1, (uint64_t)3600 * 1000);
+}
+
+static void serve_once(struct run *run)
+{
+	struct pump *pumps[5];
+	size_t pump_count = all_pumps(run, pumps), count = 4;
+	struct pollfd fds[4 + 2 * 5] = {
+		{run->signals, POLLIN, 0},
+		{run->entry->control, POLLIN, 0},
+		{run->gone ? -1 : run->attendant->fd, POLLIN, 0},
+		{run->gone ? -1 : run->entry->pidfd, POLLIN, 0},
+	};
+
+	for (size_t i = 0; i < pump_count; i++) {
+		fds[count++] = (struct pollfd){pump_wants_read(pumps[i]) ? pumps[i]->from : -1, POLLIN, 0};
+		fds[count++] = (struct pollfd){pump_wants_write(pumps[i]) ? pumps[i]->to : -1, POLLOUT, 0};
+	}
+	if (poll(fds, count, patience(run)) < 0)
+		return;
+	if (fds[2].revents)
+		run->attendant->serve(run->attendant->data);
+	for (size_t i = 0; i < pump_count; i++)
+		if (fds[4 + 2 * i].revents || fds[5 + 2 * i].revents)
+			pump_move(pumps[i]);
+	if (run->gone) /* what is still in the pipes is all that will ever come */
+		for (size_t i = 0; i < pump_count; i++)
+			while (pumps[i] != run->keys && pumps[i] != run->streams->input && pump_move(pumps[i]))
+				;
+	if (fds[0].revents)
+		hear_signals(run);
+	if (fds[1].revents)
+		hear_init(run);
+	if (fds[3].revents)
+		run->gone = true;
+	if (run->streams->input && run->streams->input->from < 0 && pump_finished(run->streams->input)) {
+		pump_free(run->streams->input); /* closes the pipe: the command sees the end of its input */
+		run->streams->input = NULL;
+	}
+	if (run->deadline && monotonic_ns() >= run->deadline && !run->ended)
+		end_sandbox(run, LIMIT_TIME);
+	if (run->limits->output && output_so_far(run->streams) > run->limits->output)
+		end_sandbox(run, LIMIT_OUTPUT);
+}
+
+static void start_terminal(struct run *run)
+{
+	struct streams *streams = run->streams;
+	int master = run->entry->terminal;
+
+	if (master < 0)
+		return;
+	terminal_copy_modes(streams, master);
+	terminal_copy_size(streams, master);
+	run->screen = pump_new(fcntl(master, F_DUPFD_CLOEXEC, 3), fcntl(streams->terminal, F_DUPFD_CLOEXEC, 3));
+	run->screen->captures[0] = &streams->captured[0];
+	run->screen->captures[1] = &streams->aggregated;
+	run->keys = pump_new(fcntl(streams->terminal, F_DUPFD_CLOEXEC, 3), fcntl(master, F_DUPFD_CLOEXEC, 3));
+	if (streams->all_terminal && terminal_is_ours(streams)) {
+		terminal_make_raw(streams);
+		run->keyboard = true;
+	}
+}
+
+/* What init could not tell because it was killed with everything else, and what only its parent learns. */
+static void collect(struct run *run)
+{
+	struct rusage usage;
+
+	if (wait4(run->entry->init, NULL, 0, &usage) > 0) {
+		run->outcome->cpu_ms = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
+				       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
+		run->outcome->max_rss_kb = (uint64_t)usage.ru_maxrss;
+	}
+	if (!run->ended) {
+		run->outcome->status = SIGKILL;
+		run->outcome->duration_ms =
+			run->started ? (double)(monotonic_ns() - run->started) / 1e6 : 0;
+	}
+}
+
+int run_serve(struct entry *entry, struct streams *streams, const struct limits *limits,
+	      const struct attendant *attendant, struct outcome *ret_outcome, struct error **ret_error)
+{
+	struct run run = {.entry = entry, .streams = streams, .limits = limits, .attendant = attendant,
+			  .outcome = ret_outcome};
+	sigset_t set;
+
+	*ret_outcome = (struct outcome){0};
+	relay_signals(&set);
+	run.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (run.signals < 0)
+		return fail_errno(ret_error, E_ENGINE, errno, "reading signals");
+	for (int i = 0; i < 3; i++)
+		close_fd(&streams->close_after_start[i]);
+	start_terminal(&run);
+	while (!output_finished(&run))
+		serve_once(&run);
+	terminal_restore(streams);
+	collect(&run);
+	if (entry->input >= 0 && streams->input_file >= 0) {
+		/* How far the command read is how far the caller's file has been read. */
+		off_t offset = lseek(entry->input, 0, SEEK_CUR);
+
+		if (offset >= 0)
+			lseek(streams->input_file, offset, SEEK_SET);
+	}
+	pump_free(run.screen);
+	pump_free(run.keys);
+	close(run.signals);
+	return 0;
+}

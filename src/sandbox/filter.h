@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ward's seccomp filter: which system calls a sandboxed command has, and which the supervisor is
+ * shown. */
+#pragma once
+
+#include "bpf.h"
+#include <stdbool.h>
+
+/* With notify off, calls that the supervisor would be shown simply meet the other walls. Returns
+ * the length, or -errno. */
+int filter_build(bool notify, struct sock_filter program[static BPF_ROOM]);

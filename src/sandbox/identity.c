@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Choosing and becoming an identity. */
+#include "identity.h"
+#include "../base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+enum { PASSWD_LIMIT = 4 * 1024 * 1024 };
+
+/* Reads /etc/passwd itself: a static program has no name service, and asking one would mean loading libraries. */
+static void look_up(uid_t uid, struct identity *identity)
+{
+	_cleanup_free_ char *text = NULL;
+	char *line, *next;
+
+	if (read_file(AT_FDCWD, "/etc/passwd", PASSWD_LIMIT, &text, NULL) < 0)
+		return;
+	for (line = text; line && *line; line = next) {
+		char *fields[7], *rest = line;
+		int count = 0;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		while (count < 7 && rest)
+			fields[count++] = strsep(&rest, ":");
+		if (count < 7 || strtoul(fields[2], NULL, 10) != uid || fields[2][0] < '0' || fields[2][0] > '9')
+			continue;
+		identity->gid = (gid_t)strtoul(fields[3], NULL, 10);
+		identity->name = strdup(fields[0]);
+		identity->home = strdup(fields[5]);
+		return;
+	}
+}
+
+int identity_choose(const char *workspace, struct identity *ret_identity, struct error **ret_error)
+{
+	struct identity identity = {.uid = geteuid(), .gid = getegid()};
+	struct stat st;
+
+	if (stat(workspace, &st) < 0)
+		return fail_errno(ret_error, E_ENGINE, errno, "looking at the workspace %s", workspace);
+	if (identity.uid == 0 && st.st_uid != 0) {
+		identity = (struct identity){.uid = st.st_uid, .gid = st.st_gid, .changes = true};
+		look_up(identity.uid, &identity);
+	} else if (getenv("HOME")) {
+		identity.home = strdup(getenv("HOME"));
+	}
+	*ret_identity = identity;
+	return 0;
+}
+
+static int keep_capabilities(uint32_t kept)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[2] = {{.effective = kept, .permitted = kept}};
+
+	return (int)syscall(SYS_capset, &header, sets);
+}
+
+int identity_become(const struct identity *identity, struct error **ret_error)
+{
+	bool root = geteuid() == 0;
+
+	if (root && setgroups(0, NULL) < 0 && errno != EPERM)
+		return fail_errno(ret_error, E_ENGINE, errno, "giving up root's groups");
+	if (identity->changes && (setresgid(identity->gid, identity->gid, identity->gid) < 0 ||
+				  setresuid(identity->uid, identity->uid, identity->uid) < 0))
+		return fail_errno(ret_error, E_ENGINE, errno, "becoming uid %u, the workspace's owner",
+				  identity->uid);
+	if (root && !identity->changes && keep_capabilities(1u << CAP_SETFCAP) == 0)
+		return 0;
+	return identity_give_up(ret_error);
+}
+
+int identity_give_up(struct error **ret_error)
+{
+	if (keep_capabilities(0) < 0)
+		return fail_errno(ret_error, E_ENGINE, errno, "giving up capabilities");
+	return 0;
+}
+
+void identity_done(struct identity *identity)
+{
+	free(identity->name);
+	free(identity->home);
+	*identity = (struct identity){0};
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pid 1 of the sandbox: starts the command, reaps, passes on stops and signals, and ends everything when it goes.
+ *
+ * It stands under the same filter as the command. It takes orders only over its control socket, never by signal: signals that
+ * pid 1 has no handler for cannot be sent to it from inside. It is session leader, so that the command is not and can be
+ * stopped from the keyboard. */
+#include "stage.h"
+#include "../sys/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+
+struct init {
+	const struct sandbox *sandbox;
+	int control, slave, io_accounts, last_pid;
+	bool alone; /* pid 1 of a namespace: what it leaves behind dies with it */
+	pid_t command;
+};
+
+static void tell(const struct init *init, struct init_event event)
+{
+	/* If nobody listens any more the end of file on the same socket ends us. */
+	if (write(init->control, &event, sizeof(event)) < 0)
+		return;
+}
+
+/* The errno of the attempt that says most: a file that cannot be run over none found. */
+static int execute(const struct sandbox *sandbox)
+{
+	int result = ENOENT;
+
+	for (size_t i = 0; i < sandbox->candidates->count; i++) {
+		const char *path = sandbox->candidates->items[i];
+
+		execve(path, sandbox->argv, sandbox->environment);
+		if (errno == ENOEXEC) {
+			/* A script without its first line, which every shell runs as its own. */
+			size_t count = 0;
+
+			while (sandbox->argv[count])
+				count++;
+			char *script[count + 2];
+
+			script[0] = (char *)"sh";
+			script[1] = (char *)path;
+			for (size_t n = 1; n <= count; n++)
+				script[n + 1] = sandbox->argv[n];
+			execve("/bin/sh", script, sandbox->environment);
+		}
+		if (errno != ENOENT && errno != ENOTDIR)
+			result = errno;
+		if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
+			break;
+	}
+	return result;
+}
+
+static int descriptor_for(const struct init *init, const struct stdio *stdio, int number, int input)
+{
+	switch (stdio->kind) {
+	case STDIO_FD:
+		return stdio->fd;
+	case STDIO_TERMINAL:
+		return init->slave;
+	case STDIO_FILE:
+		return input;
+	case STDIO_NULL:
+		break;
+	}
+	return open("/dev/null", number == 0 ? O_RDONLY : O_WRONLY);
+}
+
+/* In the child, which shares our memory until it executes something. */
+static void become_command(const struct init *init, int input, volatile int *failed)
+{
+	const struct sandbox *sandbox = init->sandbox;
+	int fds[3];
+
+	setpgid(0, 0);
+	if (init->slave >= 0 && sandbox->foreground) {
+		sigset_t ttou;
+
+		sigemptyset(&ttou);
+		sigaddset(&ttou, SIGTTOU);
+		sigprocmask(SIG_BLOCK, &ttou, NULL); /* still in the background ourselves */
+		tcsetpgrp(init->slave, getpid());
+	}
+	for (int i = 0; i < 3; i++) {
+		fds[i] = descriptor_for(init, &sandbox->stdio[i], i, input);
+		/* Away from 0 to 2, so that one dup2 cannot overwrite what the next one needs. */
+		if (fds[i] >= 0)
+			fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 10);
+	}
+	for (int i = 0; i < 3; i++) {
+		if (fds[i] < 0 || dup2(fds[i], i) < 0) {
+			*failed = errno ? errno : EBADF;
+			_exit(127);
+		}
+	}
+	for (int signal = 1; signal < NSIG; signal++)
+		if (signal != SIGKILL && signal != SIGSTOP)
+			(void)sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	sigprocmask(SIG_SETMASK, sandbox->signal_mask, NULL);
+	*failed = execute(sandbox);
+	_exit(127);
+}
+
+static uint64_t number_after(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+/* What everything inside read, wrote and started: the kernel adds reaped children to their reaper. */
+static void count_resources(const struct init *init, struct init_event *event)
+{
+	char text[512];
+	ssize_t length = pread(init->io_accounts, text, sizeof(text) - 1, 0);
+
+	if (length > 0) {
+		text[length] = '\0';
+		event->io_read = number_after(text, "\nread_bytes: ");
+		event->io_write = number_after(text, "\nwrite_bytes: ");
+	}
+	length = pread(init->last_pid, text, sizeof(text) - 1, 0);
+	if (length > 0) {
+		text[length] = '\0';
+		event->tasks = strtoull(text, NULL, 10) - 1; /* without ourselves */
+	}
+}
+
+/* Without a pid namespace the orphans are ours, as subreaper: end them one generation after the other. */
+static void end_children(void)
+{
+	char path[64], text[4096];
+
+	for (int round = 0; round < 10000; round++) {
+		ssize_t length;
+		int fd;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return;
+		length = read(fd, text, sizeof(text) - 1);
+		close(fd);
+		if (length <= 0)
+			return;
+		text[length] = '\0';
+		for (char *next = text; *next;) {
+			pid_t pid = (pid_t)strtol(next, &next, 10);
+
+			if (pid > 1)
+				kill(pid, SIGKILL);
+			while (*next == ' ')
+				next++;
+		}
+		while (waitpid(-1, NULL, 0) > 0)
+			;
+	}
+}
+
+static _Noreturn void leave(const struct init *init)
+{
+	if (!init->alone)
+		end_children();
+	_exit(0);
+}
+
+static void reap(struct init *init)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (pid != init->command)
+			continue;
+		if (WIFSTOPPED(status)) {
+			tell(init, (struct init_event){.kind = INIT_STOPPED, .value = WSTOPSIG(status)});
+			continue;
+		}
+		struct init_event ended = {.kind = INIT_ENDED, .value = status};
+
+		count_resources(init, &ended);
+		tell(init, ended);
+		leave(init);
+	}
+}
+
+static void follow(const struct init *init, struct init_order order)
+{
+	switch (order.kind) {
+	case INIT_SIGNAL:
+		if (order.value > 0 && order.value < NSIG)
+			kill(-init->command, order.value);
+		break;
+	case INIT_FOREGROUND:
+		if (init->slave >= 0)
+			tcsetpgrp(init->slave, init->command);
+		kill(-init->command, SIGCONT);
+		break;
+	case INIT_BACKGROUND:
+		if (init->slave >= 0)
+			tcsetpgrp(init->slave, getpid());
+		break;
+	case INIT_CONTINUE:
+		kill(-init->command, SIGCONT);
+		break;
+	}
+}
+
+_Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, int control, int master,
+			 int input, int io_accounts, int last_pid)
+{
+	struct init init = {
+		.sandbox = sandbox,
+		.control = control,
+		.slave = -1,
+		.io_accounts = io_accounts,
+		.last_pid = last_pid,
+		.alone = walls & WALL_BIT(WALL_PID_NAMESPACE),
+	};
+	volatile int failed = 0;
+	sigset_t signals;
+	int children;
+
+	setsid();
+	if (!init.alone)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	sigfillset(&signals); /* stops of the terminal must not stop us, and SIGCHLD is read */
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	children = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (master >= 0) {
+		init.slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+		close(master);
+		ioctl(init.slave, TIOCSCTTY, 0);
+	}
+	init.command = vfork();
+	if (init.command == 0)
+		become_command(&init, input, &failed);
+	if (init.command < 0 || failed) {
+		tell(&init, (struct init_event){.kind = INIT_EXEC_FAILED,
+						.value = failed ? failed : errno});
+		leave(&init);
+	}
+	/* Only the command may hold its ends of the pipes, or they would never come to an end. */
+	for (int i = 0; i < 3; i++)
+		if (sandbox->stdio[i].kind == STDIO_FD)
+			close(sandbox->stdio[i].fd);
+	if (input >= 0)
+		close(input);
+	tell(&init, (struct init_event){.kind = INIT_STARTED, .value = init.command});
+	for (;;) {
+		struct pollfd fds[] = {{control, POLLIN, 0}, {children, POLLIN, 0}};
+		struct signalfd_siginfo info;
+		struct init_order order;
+
+		if (poll(fds, ELEMENTS(fds), -1) < 0)
+			continue;
+		if (fds[1].revents) {
+			while (read(children, &info, sizeof(info)) > 0)
+				;
+			reap(&init);
+		}
+		if (fds[0].revents) {
+			ssize_t length = read(control, &order, sizeof(order));
+
+			if (length <= 0)
+				leave(&init); /* the supervisor is gone */
+			if (length == sizeof(order))
+				follow(&init, order);
+		}
+	}
+}

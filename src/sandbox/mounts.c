@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file system as the command sees it: the host's tree made read-only in place, the writable paths attached again, and /tmp,
+ * /dev, /proc and /run replaced.
+ *
+ * The tree is kept rather than built anew under a pivot: one mount_setattr over everything costs a tenth of a new root. What
+ * must stay writable is cloned before that and moved back over its own path. */
+#include "stage.h"
+#include "../base/path.h"
+#include "../sys/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+enum { WRITABLE_MOST = 64 };
+
+static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
+
+static const struct {
+	const char *name, *target;
+} device_links[] = {
+	{"fd", "/proc/self/fd"},         {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
+	{"stderr", "/proc/self/fd/2"},   {"ptmx", "pts/ptmx"},
+};
+
+/* Real root without capabilities is still the owner of these, and they are switches of the machine. */
+static const char *const proc_switches[] = {
+	"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi",
+	"/proc/scsi", "/proc/driver", "/proc/mtrr", "/proc/latency_stats",
+};
+
+int stage_fail(struct failure *failure, const char *stage, const char *object)
+{
+	failure->errnum = errno;
+	snprintf(failure->stage, sizeof(failure->stage), "%s", stage);
+	snprintf(failure->object, sizeof(failure->object), "%s", object);
+	return -1;
+}
+
+static int clone_tree(const char *path, unsigned flags)
+{
+	return sys_open_tree(AT_FDCWD, path, MOUNT_CLONE | O_CLOEXEC | flags);
+}
+
+static int attach(int tree, const char *path)
+{
+	return sys_move_mount(tree, "", AT_FDCWD, path, MOUNT_FROM_EMPTY);
+}
+
+/* mkdir -p on a path whose first part is the private /tmp, where nothing else can be in the way. */
+static int make_mount_point(const char *path, bool directory)
+{
+	char partial[PATH_MAX];
+	int fd;
+
+	if (strlen(path) >= sizeof(partial)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	strcpy(partial, path);
+	for (char *slash = partial + strlen("/tmp/"); *slash; slash++) {
+		if (*slash != '/')
+			continue;
+		*slash = '\0';
+		if (mkdir(partial, 0755) < 0 && errno != EEXIST)
+			return -1;
+		*slash = '/';
+	}
+	if (directory)
+		return mkdir(partial, 0755) < 0 && errno != EEXIST ? -1 : 0;
+	fd = open(partial, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	return 0;
+}
+
+static bool is_directory(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int build_devices(const int *trees, struct failure *failure)
+{
+	char path[64];
+
+	if (mount("tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=256k") < 0)
+		return stage_fail(failure, "mounting", "/dev");
+	for (size_t i = 0; i < ELEMENTS(devices); i++) {
+		int fd;
+
+		if (trees[i] < 0)
+			continue;
+		snprintf(path, sizeof(path), "/dev/%s", devices[i]);
+		fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+		if (fd < 0)
+			return stage_fail(failure, "creating", path);
+		close(fd);
+		if (attach(trees[i], path) < 0)
+			return stage_fail(failure, "mounting", path);
+		close(trees[i]);
+	}
+	for (size_t i = 0; i < ELEMENTS(device_links); i++) {
+		snprintf(path, sizeof(path), "/dev/%s", device_links[i].name);
+		if (symlink(device_links[i].target, path) < 0)
+			return stage_fail(failure, "linking", path);
+	}
+	if (mkdir("/dev/shm", 01777) < 0 || mkdir("/dev/pts", 0755) < 0)
+		return stage_fail(failure, "creating", "/dev/shm, /dev/pts");
+	if (mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") < 0)
+		return stage_fail(failure, "mounting", "/dev/shm");
+	if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+		  "newinstance,ptmxmode=0666,mode=0620") < 0)
+		return stage_fail(failure, "mounting", "/dev/pts");
+	if (sys_mount_setattr(AT_FDCWD, "/dev", 0, MOUNT_RDONLY) < 0)
+		return stage_fail(failure, "closing", "/dev");
+	return 0;
+}
+
+static int build_proc(const struct sandbox *sandbox, unsigned *walls, struct failure *failure)
+{
+	/* A plain user owns none of the switches; /proc/sys is closed for everyone all the same. */
+	size_t switches = sandbox->uid == 0 ? ELEMENTS(proc_switches) : 1;
+
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0) {
+		if (errno != EPERM)
+			return stage_fail(failure, "mounting", "/proc");
+		*walls &= ~WALL_BIT(WALL_PROC); /* inside a container the old one must do, and it is read-only */
+		return 0;
+	}
+	for (size_t i = 0; i < switches; i++) {
+		int tree = clone_tree(proc_switches[i], MOUNT_AT_RECURSIVE);
+
+		if (tree < 0 && errno == ENOENT)
+			continue;
+		if (tree < 0 ||
+		    sys_mount_setattr(tree, "", AT_EMPTY_PATH | MOUNT_AT_RECURSIVE, MOUNT_RDONLY) < 0 ||
+		    attach(tree, proc_switches[i]) < 0)
+			return stage_fail(failure, "closing", proc_switches[i]);
+		close(tree);
+	}
+	return 0;
+}
+
+int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct failure *failure)
+{
+	int trees[WRITABLE_MOST], device_trees[ELEMENTS(devices)], tmp = -1;
+	const struct list *writable = sandbox->writable;
+	char path[64];
+
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return stage_fail(failure, "making private", "/");
+	if (writable->count > WRITABLE_MOST) {
+		errno = E2BIG;
+		return stage_fail(failure, "keeping writable", "more than 64 paths");
+	}
+	for (size_t i = 0; i < writable->count; i++) {
+		trees[i] = clone_tree(writable->items[i], MOUNT_AT_RECURSIVE);
+		if (trees[i] < 0 ||
+		    sys_mount_setattr(trees[i], "", AT_EMPTY_PATH | MOUNT_AT_RECURSIVE,
+				      MOUNT_NOSUID | MOUNT_NODEV) < 0)
+			return stage_fail(failure, "keeping writable", writable->items[i]);
+	}
+	if (*walls & WALL_BIT(WALL_TMP)) {
+		tmp = clone_tree(sandbox->tmp, 0);
+		if (tmp < 0 ||
+		    sys_mount_setattr(tmp, "", AT_EMPTY_PATH, MOUNT_NOSUID | MOUNT_NODEV) < 0)
+			return stage_fail(failure, "opening", sandbox->tmp);
+	}
+	for (size_t i = 0; i < ELEMENTS(devices) && *walls & WALL_BIT(WALL_DEVICES); i++) {
+		snprintf(path, sizeof(path), "/dev/%s", devices[i]);
+		device_trees[i] = clone_tree(path, 0);
+	}
+
+	if (*walls & WALL_BIT(WALL_READ_ONLY) &&
+	    sys_mount_setattr(AT_FDCWD, "/", MOUNT_AT_RECURSIVE,
+			      MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV) < 0)
+		return stage_fail(failure, "making read-only", "/");
+
+	if (tmp >= 0 && attach(tmp, "/tmp") < 0)
+		return stage_fail(failure, "mounting", "/tmp");
+	for (size_t i = 0; i < writable->count; i++) {
+		if (tmp >= 0 && path_is_under(writable->items[i], "/tmp") &&
+		    make_mount_point(writable->items[i], is_directory(trees[i])) < 0)
+			return stage_fail(failure, "making room for", writable->items[i]);
+		if (attach(trees[i], writable->items[i]) < 0)
+			return stage_fail(failure, "keeping writable", writable->items[i]);
+		close(trees[i]);
+	}
+	close(tmp);
+	if (*walls & WALL_BIT(WALL_DEVICES) && build_devices(device_trees, failure) < 0)
+		return -1;
+	if (*walls & WALL_BIT(WALL_PROC) && build_proc(sandbox, walls, failure) < 0)
+		return -1;
+	return 0;
+}

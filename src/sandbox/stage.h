@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stages in which init builds the sandbox, in the order in which they happen. They run in a child that must not allocate;
+ * a failure comes back as a fixed-size value. */
+#pragma once
+
+#include "sandbox.h"
+#include <limits.h>
+
+struct failure {
+	int errnum;
+	char stage[32];
+	char object[256];
+};
+
+/* Fills *failure from errno and returns -1, so that a stage can return it in one line. */
+int stage_fail(struct failure *failure, const char *stage, const char *object);
+
+/* uid and gid maps. */
+int stage_identity(const struct sandbox *sandbox, struct failure *failure);
+/* Everything about the file system but the masks. Walls that could not be built but are not vital are taken from *walls. */
+int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct failure *failure);
+/* Loopback up, and the resolver's socket. */
+int stage_network(const struct sandbox *sandbox, unsigned walls, int *ret_names, struct failure *failure);
+/* /run hidden, masks over the paths (NUL-separated in text), host names of its own. */
+int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text, size_t length,
+		struct failure *failure);
+/* Landlock, from inside the finished tree. */
+int stage_landlock(const struct sandbox *sandbox, unsigned *walls, struct failure *failure);
+/* Resource limits of the command. */
+int stage_limits(const struct sandbox *sandbox, struct failure *failure);
+/* no_new_privs, empty capability sets, locked securebits. */
+int stage_privileges(unsigned walls, struct failure *failure);
+
+/* Pid 1 from here on: starts the command and serves it until it ends. input: the fd for STDIO_FILE. Never returns. */
+_Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, int control, int master,
+			 int input, int io_accounts, int last_pid);

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of everything: namespaces, mounts, masks, Landlock, privileges, filter, command.
+ *
+ * Init is cloned with a table of fds shared with the supervisor, because the notification fd comes into being behind the filter,
+ * where no message can be sent any more without being shown to a supervisor that does not have it yet. Init gives up the shared
+ * table before it starts the command. Memory is never shared. */
+#include "filter.h"
+#include "stage.h"
+#include "../base/io.h"
+#include "../sys/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* What init says when the walls stand, or which stage failed. */
+struct report {
+	struct failure failure; /* errnum 0: none */
+	unsigned walls;
+	int listener, terminal, names, input;
+};
+
+static const struct {
+	enum wall wall;
+	uint64_t flag;
+} namespaces[] = {
+	{WALL_USER_NAMESPACE, CLONE_NEWUSER}, {WALL_MOUNT_NAMESPACE, CLONE_NEWNS},
+	{WALL_PID_NAMESPACE, CLONE_NEWPID},   {WALL_IPC_NAMESPACE, CLONE_NEWIPC},
+	{WALL_UTS_NAMESPACE, CLONE_NEWUTS},   {WALL_NET_NAMESPACE, CLONE_NEWNET},
+	{WALL_CGROUP_NAMESPACE, CLONE_NEWCGROUP},
+};
+
+/* Static, because init needs it behind the clone and it is too large for a comfortable stack. */
+static struct sock_filter program[BPF_ROOM];
+static int program_length;
+
+static unsigned walls_wanted(const struct sandbox *sandbox)
+{
+	unsigned walls = (1u << WALL_COUNT) - 1;
+
+	if (sandbox->level == LEVEL_NONE)
+		return 0;
+	if (sandbox->network == NETWORK_FULL)
+		walls &= ~WALL_BIT(WALL_NET_NAMESPACE);
+	return walls & ~walls_switched_off();
+}
+
+static int attach_filter(unsigned walls, int *ret_listener, struct failure *failure)
+{
+	struct sock_fprog filter = {(unsigned short)program_length, program};
+	unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+	int r;
+
+	if (!(walls & WALL_BIT(WALL_SECCOMP)))
+		return 0;
+	if (!(walls & WALL_BIT(WALL_NOTIFY)))
+		flags = 0;
+	r = sys_seccomp(SECCOMP_SET_MODE_FILTER, flags, &filter);
+	if (r < 0 && errno == EINVAL && flags) /* before Linux 5.19 */
+		r = sys_seccomp(SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
+	if (r < 0)
+		return stage_fail(failure, "attaching", "the system-call filter");
+	if (flags)
+		*ret_listener = r;
+	return 0;
+}
+
+static int compare_fds(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* From here on the table of fds is our own. Closes every fd but these (-1 entries are skipped); what the supervisor needs is in
+ * its table already. */
+static int leave_shared_table(unsigned walls, int *fds, size_t count, struct failure *failure)
+{
+	unsigned next = 3;
+
+	if (sys_close_range(1u << 30, ~0u, CLOSE_RANGE_UNSHARE) < 0)
+		return stage_fail(failure, "leaving", "the shared table of fds");
+	if (walls && !(walls & WALL_BIT(WALL_DESCRIPTORS)))
+		return 0;
+	qsort(fds, count, sizeof(*fds), compare_fds);
+	for (size_t i = 0; i < count; i++) {
+		if (fds[i] < (int)next)
+			continue;
+		if ((unsigned)fds[i] > next)
+			sys_close_range(next, (unsigned)fds[i] - 1, 0);
+		next = (unsigned)fds[i] + 1;
+	}
+	sys_close_range(next, ~0u, 0);
+	return 0;
+}
+
+/* Standard input from a file: the same file, but through the sandbox's own, read-only mount. */
+static int reopen_input(const struct stdio *stdio, struct failure *failure)
+{
+	struct stat host, inside;
+	int fd;
+
+	if (stdio->kind != STDIO_FILE)
+		return -1;
+	fd = open(stdio->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &inside) < 0 || fstat(stdio->fd, &host) < 0 ||
+	    inside.st_dev != host.st_dev || inside.st_ino != host.st_ino ||
+	    fcntl(fd, F_SETFL, 0) < 0) {
+		errno = EACCES;
+		stage_fail(failure, "opening for standard input", stdio->path);
+		return -2;
+	}
+	lseek(fd, lseek(stdio->fd, 0, SEEK_CUR), SEEK_SET);
+	return fd;
+}
+
+static int open_terminal(const struct sandbox *sandbox, unsigned walls, struct failure *failure)
+{
+	int master, unlock = 0;
+
+	if (!sandbox->terminal)
+		return -1;
+	master = open(walls & WALL_BIT(WALL_DEVICES) ? "/dev/pts/ptmx" : "/dev/ptmx",
+		      O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	if (master < 0 || ioctl(master, _IOW('T', 0x31, int) /* TIOCSPTLCK */, &unlock) < 0) {
+		stage_fail(failure, "making", "a terminal");
+		return -2;
+	}
+	return master;
+}
+
+static int build(const struct sandbox *sandbox, int control, struct report *report)
+{
+	struct failure *failure = &report->failure;
+	unsigned *walls = &report->walls;
+	void *masks = MAP_FAILED;
+	uint64_t length;
+
+	if (*walls & WALL_BIT(WALL_USER_NAMESPACE) && stage_identity(sandbox, failure) < 0)
+		return -1;
+	if (*walls & WALL_BIT(WALL_MOUNT_NAMESPACE) && stage_mounts(sandbox, walls, failure) < 0)
+		return -1;
+	if (stage_network(sandbox, *walls, &report->names, failure) < 0)
+		return -1;
+
+	/* From here on the supervisor has recorded the run and knows the masks: they lie in a file of memory behind the
+	 * length that it sends. */
+	struct {
+		uint64_t length;
+		int fd;
+	} go;
+
+	if (read(control, &go, sizeof(go)) != sizeof(go))
+		_exit(0); /* it changed its mind, or is gone */
+	length = go.length;
+	if (length > 0) {
+		masks = mmap(NULL, length, PROT_READ, MAP_PRIVATE, go.fd, 0);
+		if (masks == MAP_FAILED)
+			return stage_fail(failure, "reading", "the masks");
+	}
+	if (*walls & WALL_BIT(WALL_MOUNT_NAMESPACE) &&
+	    stage_masks(sandbox, *walls, length ? masks : "", length, failure) < 0)
+		return -1;
+	if (length > 0)
+		munmap(masks, length);
+
+	if (chdir(sandbox->cwd) < 0)
+		return stage_fail(failure, "starting in", sandbox->cwd);
+	report->terminal = open_terminal(sandbox, *walls, failure);
+	report->input = reopen_input(&sandbox->stdio[0], failure);
+	if (report->terminal == -2 || report->input == -2)
+		return -1;
+	if (stage_limits(sandbox, failure) < 0 || stage_landlock(sandbox, walls, failure) < 0 ||
+	    stage_privileges(*walls, failure) < 0)
+		return -1;
+	return attach_filter(*walls, &report->listener, failure);
+}
+
+extern char **environ;
+
+/* Init is a copy of ward, and anyone inside may read its command line: the flags there, and the environment behind them, are
+ * the caller's. What init needs of them was copied before. */
+static void forget_arguments(void)
+{
+	char *first = program_invocation_name, *last = NULL;
+
+	for (char **variable = environ; variable && *variable; variable++)
+		last = MAX(last, *variable + strlen(*variable));
+	if (last > first && last - first < 8 << 20)
+		memset(first, 0, (size_t)(last - first));
+}
+
+static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, int control)
+{
+	struct report report = {.walls = walls, .listener = -1, .terminal = -1, .names = -1, .input = -1};
+	int io_accounts = -1, last_pid = -1, failed, kept[8];
+	char released;
+
+	/* Without a pid namespace init must live long enough to end its children: there the control socket alone tells. */
+	if (walls & WALL_BIT(WALL_PID_NAMESPACE))
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "ward-init");
+	if (walls & WALL_BIT(WALL_INIT_HIDDEN))
+		forget_arguments();
+	failed = build(sandbox, control, &report);
+	if (!failed) {
+		/* Opened while our own files are still ours to open. */
+		io_accounts = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+		last_pid = walls & WALL_BIT(WALL_PID_NAMESPACE)
+				   ? open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC)
+				   : -1;
+		memcpy(kept,
+		       (int[]){control, report.terminal, report.input, io_accounts, last_pid, -1, -1, -1},
+		       sizeof(kept));
+		for (int i = 0; i < 3; i++)
+			if (sandbox->stdio[i].kind == STDIO_FD)
+				kept[5 + i] = sandbox->stdio[i].fd;
+		failed = leave_shared_table(walls, kept, ELEMENTS(kept), &report.failure);
+	}
+	if (write(control, &report, sizeof(report)) != sizeof(report) || failed)
+		_exit(1);
+	/* The supervisor has taken what it needs: our root directory, while we can still be looked at. */
+	if (read(control, &released, 1) != 1)
+		_exit(0);
+	/* Our memory is a copy of the supervisor's, environment included. */
+	if (walls & WALL_BIT(WALL_INIT_HIDDEN))
+		prctl(PR_SET_DUMPABLE, 0);
+	init_main(sandbox, walls, control, report.terminal, report.input, io_accounts, last_pid);
+}
+
+int sandbox_start(const struct sandbox *sandbox, struct entry *ret_entry, struct error **ret_error)
+{
+	struct entry entry = {.init = -1, .pidfd = -1, .control = -1, .listener = -1,
+			      .terminal = -1, .names = -1, .root = -1, .input = -1};
+	unsigned walls = walls_wanted(sandbox);
+	struct kernel_clone clone = {.exit_signal = SIGCHLD, .flags = CLONE_FILES | CLONE_PIDFD};
+	int control[2];
+
+	if (walls & WALL_BIT(WALL_SECCOMP)) {
+		program_length = filter_build(walls & WALL_BIT(WALL_NOTIFY), program);
+		if (program_length < 0)
+			return fail_errno(ret_error, E_ENGINE, -program_length, "building the system-call filter");
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
+		return fail_errno(ret_error, E_ENGINE, errno, "making a socket pair");
+	for (size_t i = 0; i < ELEMENTS(namespaces); i++)
+		if (walls & WALL_BIT(namespaces[i].wall))
+			clone.flags |= namespaces[i].flag;
+	clone.pidfd = (uint64_t)(uintptr_t)&entry.pidfd;
+	entry.init = sys_clone3(&clone);
+	if (entry.init == 0)
+		run_init(sandbox, walls, control[1]);
+	if (entry.init < 0) {
+		int errnum = errno;
+
+		close(control[0]);
+		close(control[1]);
+		fail_errno(ret_error, E_ENGINE, errnum, "the kernel refused the sandbox's namespaces");
+		return error_hint(ret_error, "user namespaces may be switched off here: see "
+					     "kernel.unprivileged_userns_clone and user.max_user_namespaces, "
+					     "or AppArmor's rule on Ubuntu");
+	}
+	entry.control = control[0];
+	entry.root = control[1]; /* parked here until sandbox_release closes it */
+	entry.walls = walls;
+	*ret_entry = entry;
+	return 0;
+}
+
+/* The masks as one file of memory, NUL-terminated paths. */
+static int send_masks(struct entry *entry, const struct list *masks, int *ret_fd)
+{
+	struct {
+		uint64_t length;
+		int fd;
+	} go = {0, -1};
+
+	memset(&go, 0, sizeof(go));
+	go.fd = -1;
+	if (masks->count > 0) {
+		go.fd = memfd_create("masks", MFD_CLOEXEC);
+		if (go.fd < 0)
+			return -errno;
+		*ret_fd = go.fd;
+		for (size_t i = 0; i < masks->count; i++) {
+			size_t length = strlen(masks->items[i]) + 1;
+			int r = write_all(go.fd, masks->items[i], length);
+
+			if (r < 0)
+				return r;
+			go.length += length;
+		}
+	}
+	return write(entry->control, &go, sizeof(go)) == sizeof(go) ? 0 : -EPIPE;
+}
+
+static int explain(const struct failure *failure, struct error **ret_error)
+{
+	if (failure->errnum == EBUSY && strstr(failure->object, "filter")) {
+		fail(ret_error, E_ENGINE, "the sandbox's supervisor cannot be attached: another one is already there");
+		return error_hint(ret_error, "ward cannot run inside another ward, or inside a container engine "
+					     "that traps system calls itself");
+	}
+	fail_errno(ret_error, E_ENGINE, failure->errnum, "building the sandbox: %s %s", failure->stage,
+		   failure->object);
+	if (strcmp(failure->stage, "starting in") == 0)
+		return error_hint(ret_error, "choose a directory that the sandbox can read with --cwd");
+	return -E_ENGINE;
+}
+
+int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const struct list *masks,
+		    struct error **ret_error)
+{
+	_cleanup_close_ int mask_fd = -1;
+	struct report report;
+	char path[64];
+	ssize_t length = -1;
+	int r = send_masks(entry, masks, &mask_fd);
+
+	if (r == 0)
+		length = read(entry->control, &report, sizeof(report));
+	if (length != sizeof(report)) {
+		fail(ret_error, E_ENGINE, "the sandbox's init ended before the walls stood");
+		return error_hint(ret_error, "`ward doctor` says what this machine can build");
+	}
+	if (report.failure.errnum)
+		return explain(&report.failure, ret_error);
+	entry->walls = report.walls;
+	entry->listener = report.listener;
+	entry->terminal = report.terminal;
+	entry->names = report.names;
+	entry->input = report.input;
+	close(entry->root);
+	snprintf(path, sizeof(path), "/proc/%d/root", entry->init);
+	entry->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (entry->root < 0 && sandbox->level != LEVEL_NONE)
+		return fail_errno(ret_error, E_ENGINE, errno, "opening the sandbox's root");
+	if (write(entry->control, "", 1) != 1)
+		return fail(ret_error, E_ENGINE, "the sandbox's init is gone");
+	return 0;
+}
+
+void entry_done(struct entry *entry)
+{
+	close_fd(&entry->control); /* ends init, and with it everything inside */
+	close_fd(&entry->pidfd);
+	close_fd(&entry->listener);
+	close_fd(&entry->terminal);
+	close_fd(&entry->names);
+	close_fd(&entry->root);
+	close_fd(&entry->input);
+}

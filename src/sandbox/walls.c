@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walls by name. */
+#include "walls.h"
+
+#include <string.h>
+
+static const char *const names[WALL_COUNT] = {
+    [WALL_USER_NAMESPACE] = "userns",
+    [WALL_MOUNT_NAMESPACE] = "mountns",
+    [WALL_PID_NAMESPACE] = "pidns",
+    [WALL_IPC_NAMESPACE] = "ipcns",
+    [WALL_UTS_NAMESPACE] = "utsns",
+    [WALL_NET_NAMESPACE] = "netns",
+    [WALL_CGROUP_NAMESPACE] = "cgroupns",
+    [WALL_READ_ONLY] = "readonly",
+    [WALL_MASKS] = "masks",
+    [WALL_DEVICES] = "dev",
+    [WALL_PROC] = "proc",
+    [WALL_TMP] = "tmp",
+    [WALL_RUN] = "run",
+    [WALL_LANDLOCK] = "landlock",
+    [WALL_SECCOMP] = "seccomp",
+    [WALL_NOTIFY] = "notify",
+    [WALL_NO_NEW_PRIVILEGES] = "no_new_privs",
+    [WALL_CAPABILITIES] = "capabilities",
+    [WALL_ENVIRONMENT] = "environment",
+    [WALL_DESCRIPTORS] = "fds",
+    [WALL_INIT_HIDDEN] = "init",
+};
+
+const char *wall_name(enum wall wall)
+{
+	return names[wall];
+}
+
+void wall_names(unsigned set, struct list *list)
+{
+	for (unsigned wall = 0; wall < WALL_COUNT; wall++)
+		if (set & WALL_BIT(wall))
+			list_add(list, names[wall]);
+}
+
+#ifdef WARD_WITHOUT_WALLS
+/* Only the test program ward-unwalled is built with this; it is never installed. */
+unsigned walls_switched_off(void)
+{
+	const char *off = getenv("WARD_WALLS_OFF");
+	unsigned set = 0;
+
+	for (unsigned wall = 0; off && wall < WALL_COUNT; wall++) {
+		const char *at = strstr(off, names[wall]);
+		size_t length = strlen(names[wall]);
+
+		for (; at; at = strstr(at + 1, names[wall]))
+			if ((at == off || at[-1] == ',') &&
+			    (at[length] == ',' || at[length] == '\0'))
+				set |= WALL_BIT(wall);
+	}
+	return set;
+}
+#else
+unsigned walls_switched_off(void)
+{
+	return 0;
+}
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walls a sandbox is made of, by name. */
+#pragma once
+
+#include "../base/list.h"
+
+enum wall {
+	WALL_USER_NAMESPACE,
+	WALL_MOUNT_NAMESPACE,
+	WALL_PID_NAMESPACE,
+	WALL_IPC_NAMESPACE,
+	WALL_UTS_NAMESPACE,
+	WALL_NET_NAMESPACE,
+	WALL_CGROUP_NAMESPACE,
+	WALL_READ_ONLY, /* everything outside the writable paths */
+	WALL_MASKS,	/* denied paths */
+	WALL_DEVICES,	/* a minimal /dev */
+	WALL_PROC,	/* a /proc of its own, its switches read-only */
+	WALL_TMP,	/* a private /tmp */
+	WALL_RUN,	/* /run and its sockets hidden */
+	WALL_LANDLOCK,
+	WALL_SECCOMP,
+	WALL_NOTIFY, /* the supervisor sees calls that would leave the permissions */
+	WALL_NO_NEW_PRIVILEGES,
+	WALL_CAPABILITIES, /* all five sets empty */
+	WALL_ENVIRONMENT,  /* scrubbed */
+	WALL_DESCRIPTORS,  /* no stray fds, no host terminal, no fd on a host mount */
+	WALL_INIT_HIDDEN,  /* pid 1 cannot be read or traced */
+	WALL_COUNT,
+};
+
+#define WALL_BIT(wall) (1u << (wall))
+
+const char *wall_name(enum wall wall);
+/* Adds the names of the set to the list, in order. */
+void wall_names(unsigned set, struct list *names);
+/* The walls that may not be built in this process: none, except in the test program that shows that
+ * an attack is real. */
+unsigned walls_switched_off(void);
