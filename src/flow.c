@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flow, one direction: request -> plan -> assessment -> verdict -> sandbox -> run -> observed -> result -> record. Each stage
- * takes the value that the one before made; only this file knows all of them. */
+/* The flow, one direction: request -> plan -> assessment -> verdict -> sandbox -> run -> observed
+ * -> result -> record. Each stage takes the value that the one before made; only this file knows
+ * all of them. */
 #include "flow.h"
 #include "assess/assess.h"
 #include "base/buffer.h"
@@ -47,6 +48,7 @@ struct flow {
 	struct prepared prepared;
 	struct streams streams;
 	sigset_t signal_mask;
+	bool ignores_pipe;
 	struct list masks, writable; /* writable as seen inside, /tmp included */
 	struct entry entry;
 	struct observer *observer;
@@ -66,8 +68,8 @@ static int check(const struct request *request, struct error **ret_error)
 		fail(ret_error, E_USAGE, "a restricted network is not built into this version");
 		return error_hint(ret_error, "use --net none or --net full");
 	}
-	if (limits->memory || limits->millicpus || limits->cpu_ns || limits->processes || limits->disk ||
-	    limits->idle_ns) {
+	if (limits->memory || limits->millicpus || limits->cpu_ns || limits->processes ||
+	    limits->disk || limits->idle_ns) {
 		fail(ret_error, E_USAGE, "this version can limit time and output only");
 		return error_hint(ret_error, "use --timeout and --output");
 	}
@@ -122,8 +124,9 @@ static int record_start(struct flow *flow, struct error **ret_error)
 	for (size_t i = 0; i < flow->result->decision_count; i++) {
 		const struct decision *decision = &flow->result->decisions[i];
 
-		json_array_append_new(decisions, json_pack("{s:s, s:s, s:s}", "stage", decision->stage, "verdict",
-							   decision->verdict, "source", decision->source));
+		json_array_append_new(
+			decisions, json_pack("{s:s, s:s, s:s}", "stage", decision->stage, "verdict",
+					     decision->verdict, "source", decision->source));
 	}
 	json_object_set_new(body, "command", text_value(command));
 	json_object_set_new(body, "argv", argv);
@@ -154,8 +157,8 @@ static void record_end(struct flow *flow)
 		return;
 	body = json_pack("{s:o}", "result", result_summary_to_json(flow->result));
 	if (audit_append(flow->audit, "run.end", flow->result->run, body, &error) < 0) {
-		list_add_printf(&flow->result->warnings, "the end of the run could not be recorded: %s",
-				error->message);
+		list_add_printf(&flow->result->warnings,
+				"the end of the run could not be recorded: %s", error->message);
 		if (!flow->result->error)
 			flow->result->error = STEAL(error);
 	}
@@ -163,7 +166,8 @@ static void record_end(struct flow *flow)
 	json_decref(body);
 }
 
-/* 4. The sandbox: init builds the walls while we look for what must be masked and record the run. */
+/* 4. The sandbox: init builds the walls while we look for what must be masked and record the run.
+ */
 static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_error)
 {
 	const struct permissions *permissions = &flow->verdict.permissions;
@@ -192,6 +196,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.terminal = flow->streams.terminal >= 0,
 		.foreground = flow->streams.all_terminal && terminal_is_ours(&flow->streams),
 		.signal_mask = &flow->signal_mask,
+		.ignores_pipe = flow->ignores_pipe,
 		.processes = PROCESSES,
 	};
 	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));
@@ -203,7 +208,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	if (r == 0)
 		r = record_start(flow, ret_error);
 	if (r == 0)
-		r = sandbox_release(sandbox, &flow->entry, &flow->masks, ret_error);
+		r = sandbox_release(&flow->entry, &flow->masks, ret_error);
 	return r;
 }
 
@@ -235,10 +240,12 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	if (flow->entry.listener >= 0) {
 		r = observer_new(&observed, &flow->observer, ret_error);
 		if (r == 0)
-			attendant = (struct attendant){observer_fd(flow->observer), serve_observer, flow->observer};
+			attendant = (struct attendant){observer_fd(flow->observer), serve_observer,
+						       flow->observer};
 	}
 	if (r == 0)
-		r = run_serve(&flow->entry, &flow->streams, &flow->request->limits, &attendant, outcome, ret_error);
+		r = run_serve(&flow->entry, &flow->streams, &flow->request->limits, &attendant,
+			      outcome, ret_error);
 	return r;
 }
 
@@ -249,9 +256,11 @@ static int explain_exec(const struct flow *flow, int errnum, struct error **ret_
 
 	if (errnum == ENOENT) {
 		fail(ret_error, E_NOT_FOUND, "%s: not found", program);
-		return strchr(program, '/') ? -E_NOT_FOUND
-					    : error_hint(ret_error, "it is in no directory of PATH; shell text goes "
-								    "with -c");
+		return strchr(program, '/')
+			       ? -E_NOT_FOUND
+			       : error_hint(ret_error,
+					    "it is in no directory of PATH; shell text goes "
+					    "with -c");
 	}
 	fail_errno(ret_error, E_NOT_EXECUTABLE, errnum, "%s cannot be executed", program);
 	return error_hint(ret_error, "it must be a program, with the execute permission set");
@@ -262,8 +271,8 @@ static bool is_wards(const struct denial *denial)
 	return !strstr(denial->rule, "permissions");
 }
 
-/* A command that failed after something was refused to it most likely failed because of it; which and how to permit it is known
- * exactly, whatever it printed. */
+/* A command that failed after something was refused to it most likely failed because of it; which
+ * and how to permit it is known exactly, whatever it printed. */
 static void explain_denials(struct flow *flow, const struct attempt *attempt)
 {
 	_cleanup_buffer_ struct buffer what = {0}, flag = {0};
@@ -284,26 +293,29 @@ static void explain_denials(struct flow *flow, const struct attempt *attempt)
 		buffer_done(&flag);
 		hint_describe(denial, &what);
 		if (hint_flag(denial, workspace, &flag))
-			list_add_printf(flow->notices, "refused: %s; to allow: %s", buffer_text(&what),
-					buffer_text(&flag));
+			list_add_printf(flow->notices, "refused: %s; to allow: %s",
+					buffer_text(&what), buffer_text(&flag));
 		else
 			list_add_printf(flow->notices, "refused: %s", buffer_text(&what));
 		if (failed && !flow->result->error) {
-			fail(&flow->result->error, E_SANDBOX, "the sandbox refused: %s", buffer_text(&what));
+			fail(&flow->result->error, E_SANDBOX, "the sandbox refused: %s",
+			     buffer_text(&what));
 			if (flag.length)
-				error_hint(&flow->result->error, "to allow it: %s", buffer_text(&flag));
+				error_hint(&flow->result->error, "to allow it: %s",
+					   buffer_text(&flag));
 		}
 	}
 	if (beyond)
-		list_add_printf(flow->notices, "and %zu more; ward show %s", beyond, flow->result->run);
+		list_add_printf(flow->notices, "and %zu more; ward show %s", beyond,
+				flow->result->run);
 	for (size_t i = 0; failed && i < flow->masks.count; i++) {
 		if (!path_is_under(flow->masks.items[i], workspace))
 			continue;
 		buffer_done(&what);
 		escape_for_terminal(&what, flow->masks.items[i] + strlen(workspace) + 1,
 				    strlen(flow->masks.items[i]) - strlen(workspace) - 1);
-		list_add_printf(flow->notices, "%s is masked; to allow: --read %s", buffer_text(&what),
-				buffer_text(&what));
+		list_add_printf(flow->notices, "%s is masked; to allow: --read %s",
+				buffer_text(&what), buffer_text(&what));
 		break;
 	}
 }
@@ -357,7 +369,8 @@ static void notice_environment(struct flow *flow)
 		buffer_add_text(&names, i ? ", " : "");
 		escape_for_terminal(&names, dropped->items[i], strlen(dropped->items[i]));
 	}
-	list_add_printf(flow->notices, "not passed on, they look secret: %s; to pass one on: --keep-env NAME",
+	list_add_printf(flow->notices,
+			"not passed on, they look secret: %s; to pass one on: --keep-env NAME",
 			buffer_text(&names));
 }
 
@@ -368,7 +381,8 @@ static int own_state_directory(struct flow *flow, struct error **ret_error)
 		return 0;
 	}
 	if (!flow->identity.home)
-		return fail(ret_error, E_ENGINE, "uid %u, the workspace's owner, has no home directory",
+		return fail(ret_error, E_ENGINE,
+			    "uid %u, the workspace's owner, has no home directory",
 			    flow->identity.uid);
 	flow->own_state = path_resolve(flow->identity.home, NULL, ".local/state/ward");
 	return 0;
@@ -394,14 +408,16 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 		fail(ret_error, E_REJECTED, "refused: %s", flow->verdict.reason);
 		return error_hint(ret_error, "if it is meant, a person runs it without ward");
 	}
-	if ((r = way->prepare(request, &flow->verdict.permissions.environment, &flow->prepared, ret_error)) < 0 ||
+	if ((r = way->prepare(request, &flow->verdict.permissions.environment, &flow->prepared,
+			      ret_error)) < 0 ||
 	    (r = streams_open(request, way->streams, &flow->streams, ret_error)) < 0)
 		return r;
-	run_block_signals(&flow->signal_mask);
+	flow->ignores_pipe = run_block_signals(&flow->signal_mask);
 	if (request->level == LEVEL_NONE) {
 		list_add(flow->notices, "running without the sandbox (--level none)");
 	} else if ((r = identity_become(&flow->identity, ret_error)) < 0 ||
-		   (r = session_open(flow->own_state, request->session, &flow->session, ret_error)) < 0) {
+		   (r = session_open(flow->own_state, request->session, &flow->session,
+				     ret_error)) < 0) {
 		return r;
 	}
 	notice_environment(flow);
@@ -414,13 +430,14 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 
 void flow_run(const struct request *request, struct result *ret_result, struct list *notices)
 {
-	struct flow flow = {.request = request, .result = ret_result, .notices = notices, .arena = arena_new()};
+	struct flow flow = {
+		.request = request, .result = ret_result, .notices = notices, .arena = arena_new()};
 	struct error *error = NULL;
 	char run_id[ID_TEXT];
 
 	id_make(run_id);
 	ret_result->run = strdup(run_id);
-	flow.entry = (struct entry){-1, -1, -1, -1, -1, -1, -1, -1, 0};
+	flow.entry = (struct entry){-1, -1, -1, -1, -1, -1, -1, -1, -1, {-1, -1}, 0};
 	flow.streams.terminal = -1;
 	flow.streams.input_file = -1;
 	memset(flow.streams.close_after_start, -1, sizeof(flow.streams.close_after_start));

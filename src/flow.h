@@ -4,5 +4,6 @@
 
 #include "request/result.h"
 
-/* Always fills *ret_result, whatever happens; notices are lines for a person, already fit for a terminal. */
+/* Always fills *ret_result, whatever happens; notices are lines for a person, already fit for a
+ * terminal. */
 void flow_run(const struct request *request, struct result *ret_result, struct list *notices);

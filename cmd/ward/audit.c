@@ -12,22 +12,23 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: ward audit verify\n"
-    "       ward audit export [--since SEQ]\n"
-    "\n"
-    "verify checks every record of the audit log against the one before it, and the end of the "
-    "log\n"
-    "against the head kept beside it. It needs nothing but the log. Exit status 0: all holds. 1: a "
-    "record\n"
-    "was changed, removed, added or moved, or the end is missing; the line and the fault are "
-    "printed.\n"
-    "\n"
-    "export prints the records as they stand in the file, one JSON object a line.\n"
-    "\n"
-    "  --since SEQ   begin at record number SEQ\n"
-    "  --help        this text\n"
-    "\n"
-    "example: ward audit verify && ward audit export > audit.jsonl\n";
+	"usage: ward audit verify\n"
+	"       ward audit export [--since SEQ]\n"
+	"\n"
+	"verify checks every record of the audit log against the one before it, and the end of the "
+	"log\n"
+	"against the head kept beside it. It needs nothing but the log. Exit status 0: all holds. "
+	"1: a "
+	"record\n"
+	"was changed, removed, added or moved, or the end is missing; the line and the fault are "
+	"printed.\n"
+	"\n"
+	"export prints the records as they stand in the file, one JSON object a line.\n"
+	"\n"
+	"  --since SEQ   begin at record number SEQ\n"
+	"  --help        this text\n"
+	"\n"
+	"example: ward audit verify && ward audit export > audit.jsonl\n";
 
 enum { EXIT_FAULT = 1 };
 
@@ -80,16 +81,16 @@ static const struct {
 	bool takes_since;
 	int (*act)(const char *directory, uint64_t since, struct error **ret_error);
 } acts[] = {
-    {"verify", false, verify},
-    {"export", true, export},
+	{"verify", false, verify},
+	{"export", true, export},
 };
 
 int verb_audit(int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"since", required_argument, NULL, 's'},
-	    {"help", no_argument, NULL, 'h'},
-	    {NULL},
+		{"since", required_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL},
 	};
 	_cleanup_error_ struct error *error = NULL;
 	_cleanup_free_ char *directory = NULL;

@@ -36,12 +36,14 @@ static json_t *command_object(const struct command *command)
 	for (size_t i = 0; i < command->argc; i++)
 		json_array_append_new(argv, text_value(command->argv[i]));
 	for (size_t i = 0; i < command->redirect_count; i++)
-		json_array_append_new(redirects, json_pack("{s:o, s:o}", "operator",
-							   text_value(command->redirects[i].operator), "target",
-							   text_value(command->redirects[i].target
-									      ? command->redirects[i].target
-									      : "")));
-	return json_pack("{s:o, s:[], s:o, s:n}", "argv", argv, "wrappers", "redirects", redirects, "rule");
+		json_array_append_new(
+			redirects, json_pack("{s:o, s:o}", "operator",
+					     text_value(command->redirects[i].operator), "target",
+					     text_value(command->redirects[i].target
+								? command->redirects[i].target
+								: "")));
+	return json_pack("{s:o, s:[], s:o, s:n}", "argv", argv, "wrappers", "redirects", redirects,
+			 "rule");
 }
 
 static json_t *check_object(const struct request *request, const struct plan *plan,
@@ -51,17 +53,21 @@ static json_t *check_object(const struct request *request, const struct plan *pl
 
 	for (size_t i = 0; i < plan->count; i++)
 		json_array_append_new(commands, command_object(&plan->commands[i]));
-	return json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:o, s:o, s:{}, s:b, s:f}, s:o, s:b}", "class",
-			 class_name(assessment->class), "verdict", verdict, "level", level_name(request->level),
-			 "source", assessment->class == CLASS_SAFE ? "default" : "rule", "risk", "level",
-			 risk_name(assessment->risk), "categories", texts(assessment->categories), "reasons",
-			 texts(assessment->reasons), "blast_radius", "reversible", (int)assessment->reversible,
-			 "confidence", assessment->confidence, "commands", commands, "opaque", (int)plan->opaque);
+	return json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:o, s:o, s:{}, s:b, s:f}, s:o, s:b}",
+			 "class", class_name(assessment->class), "verdict", verdict, "level",
+			 level_name(request->level), "source",
+			 assessment->class == CLASS_SAFE ? "default" : "rule", "risk", "level",
+			 risk_name(assessment->risk), "categories", texts(assessment->categories),
+			 "reasons", texts(assessment->reasons), "blast_radius", "reversible",
+			 (int)assessment->reversible, "confidence", assessment->confidence,
+			 "commands", commands, "opaque", (int)plan->opaque);
 }
 
-static void print_text(const struct plan *plan, const struct assessment *assessment, const char *verdict)
+static void print_text(const struct plan *plan, const struct assessment *assessment,
+		       const char *verdict)
 {
-	printf("%s: class %s, risk %s\n", verdict, class_name(assessment->class), risk_name(assessment->risk));
+	printf("%s: class %s, risk %s\n", verdict, class_name(assessment->class),
+	       risk_name(assessment->risk));
 	for (const char *const *reason = assessment->reasons; reason && *reason; reason++) {
 		fputs("  ", stdout);
 		output_text(COLOUR_NONE, *reason);
@@ -89,15 +95,19 @@ int verb_check(int argc, char **argv)
 	if (r == 1) {
 		printf("usage: ward check [OPTION...] -- COMMAND ARGUMENT...\n"
 		       "       ward check [OPTION...] -c SCRIPT\n\n"
-		       "Says what is known about a command and how it weighs; runs nothing. The options are those of ward run.\n"
-		       "Exits 0 allow, 1 ask, 2 deny, 125 error.\n\n  --json  one object on standard output\n");
+		       "Says what is known about a command and how it weighs; runs nothing. The "
+		       "options are those of ward run.\n"
+		       "Exits 0 allow, 1 ask, 2 deny, 125 error.\n\n  --json  one object on "
+		       "standard output\n");
 		return output_end("check", 0);
 	}
 	if (r < 0)
 		return output_error("check", error);
 	parse_request(arena, &request, &plan);
 	assess_plan(arena, &plan, &assessment);
-	status = assessment.class == CLASS_SAFE ? CHECK_ALLOW : assessment.class == CLASS_ASK ? CHECK_ASK : CHECK_DENY;
+	status = assessment.class == CLASS_SAFE	 ? CHECK_ALLOW
+		 : assessment.class == CLASS_ASK ? CHECK_ASK
+						 : CHECK_DENY;
 	output_begin();
 	if (request.json) {
 		json_t *object = check_object(&request, &plan, &assessment, verdicts[status]);

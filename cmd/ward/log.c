@@ -13,22 +13,23 @@
 #include <sys/ioctl.h>
 
 static const char help[] =
-    "usage: ward log [--json] [-n N] [--agent ID] [--session ID] [--denied]\n"
-    "\n"
-    "Lists the runs on record, newest first.\n"
-    "\n"
-    "  -n N           at most N runs; 20 unless told, 0 for all\n"
-    "  --agent ID     only runs of this agent\n"
-    "  --session ID   only runs of this session\n"
-    "  --denied       only runs in which something was refused\n"
-    "  --json         one object a line, for programs\n"
-    "  --help         this text\n"
-    "\n"
-    "EXIT is the exit code, the signal or the limit that ended the run, or why it did not start; "
-    "'-' means that\n"
-    "it has not ended. DENIED counts what was refused.\n"
-    "\n"
-    "example: ward log -n 5 --denied, then ward show RUN\n";
+	"usage: ward log [--json] [-n N] [--agent ID] [--session ID] [--denied]\n"
+	"\n"
+	"Lists the runs on record, newest first.\n"
+	"\n"
+	"  -n N           at most N runs; 20 unless told, 0 for all\n"
+	"  --agent ID     only runs of this agent\n"
+	"  --session ID   only runs of this session\n"
+	"  --denied       only runs in which something was refused\n"
+	"  --json         one object a line, for programs\n"
+	"  --help         this text\n"
+	"\n"
+	"EXIT is the exit code, the signal or the limit that ended the run, or why it did not "
+	"start; "
+	"'-' means that\n"
+	"it has not ended. DENIED counts what was refused.\n"
+	"\n"
+	"example: ward log -n 5 --denied, then ward show RUN\n";
 
 struct listing {
 	bool json, denied;
@@ -54,9 +55,9 @@ static size_t columns_of(unsigned code)
 	static const struct {
 		unsigned first, last;
 	} wide[] = {
-	    {0x1100, 0x115f},	{0x2e80, 0xa4cf},   {0xac00, 0xd7a3},	{0xf900, 0xfaff},
-	    {0xfe30, 0xfe6f},	{0xff00, 0xff60},   {0xffe0, 0xffe6},	{0x1f300, 0x1f64f},
-	    {0x1f680, 0x1f6ff}, {0x1f900, 0x1faff}, {0x20000, 0x3fffd},
+		{0x1100, 0x115f},   {0x2e80, 0xa4cf},	{0xac00, 0xd7a3},   {0xf900, 0xfaff},
+		{0xfe30, 0xfe6f},   {0xff00, 0xff60},	{0xffe0, 0xffe6},   {0x1f300, 0x1f64f},
+		{0x1f680, 0x1f6ff}, {0x1f900, 0x1faff}, {0x20000, 0x3fffd},
 	};
 
 	for (size_t i = 0; i < ELEMENTS(wide); i++)
@@ -173,9 +174,9 @@ static int list_runs(struct listing *listing, struct error **ret_error)
 int verb_log(int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"json", no_argument, NULL, 'j'},	       {"agent", required_argument, NULL, 'a'},
-	    {"session", required_argument, NULL, 's'}, {"denied", no_argument, NULL, 'd'},
-	    {"help", no_argument, NULL, 'h'},	       {NULL},
+		{"json", no_argument, NULL, 'j'},	   {"agent", required_argument, NULL, 'a'},
+		{"session", required_argument, NULL, 's'}, {"denied", no_argument, NULL, 'd'},
+		{"help", no_argument, NULL, 'h'},	   {NULL},
 	};
 	struct listing listing = {.left = 20, .width = terminal_width()};
 	_cleanup_error_ struct error *error = NULL;
@@ -219,7 +220,7 @@ int verb_log(int argc, char **argv)
 		return output_error("log", error);
 	if (!listing.json && listing.shown == 0)
 		puts(listing.agent || listing.session || listing.denied
-			 ? "No run on record is like that."
-			 : "No run is on record yet.");
+			     ? "No run on record is like that."
+			     : "No run is on record yet.");
 	return output_end("log", 0);
 }

@@ -3,18 +3,14 @@
  *
  * A map of the program:
  *
- *   cmd/ward/       one file per verb: words on the command line -> a request; a result -> words and an exit code
- *   src/flow.c      the flow of one request, top to bottom; every other room is one of its stages:
- *     request/      the request and the result, as values and as JSON
- *     parse/        the request taken apart into simple commands
- *     assess/       how dangerous they are
- *     decide/       what may be done: permissions
- *     sandbox/      permissions -> walls: namespaces, mounts, Landlock, seccomp; pid 1 of the sandbox
- *     run/          streams, terminal, signals, time
- *     observe/      the supervisor: what was refused, exactly
- *     escalate/     what to say of it, and the way on
- *     record/       the audit log, the store, sessions
- *   src/base, sys   what every room uses; what the kernel offers
+ *   cmd/ward/       one file per verb: words on the command line -> a request; a result -> words
+ * and an exit code src/flow.c      the flow of one request, top to bottom; every other room is one
+ * of its stages: request/      the request and the result, as values and as JSON parse/        the
+ * request taken apart into simple commands assess/       how dangerous they are decide/       what
+ * may be done: permissions sandbox/      permissions -> walls: namespaces, mounts, Landlock,
+ * seccomp; pid 1 of the sandbox run/          streams, terminal, signals, time observe/      the
+ * supervisor: what was refused, exactly escalate/     what to say of it, and the way on record/ the
+ * audit log, the store, sessions src/base, sys   what every room uses; what the kernel offers
  */
 #include "output.h"
 #include "verbs.h"
@@ -37,7 +33,8 @@ static const struct {
 
 static void print_help(void)
 {
-	printf("ward runs what an AI agent wants to run, in a sandbox that tells exactly what it refused.\n\n"
+	printf("ward runs what an AI agent wants to run, in a sandbox that tells exactly what it "
+	       "refused.\n\n"
 	       "usage: ward VERB [OPTION...]\n\n");
 	for (size_t i = 0; i < ELEMENTS(verbs); i++)
 		printf("  %-8s %s\n", verbs[i].name, verbs[i].help);

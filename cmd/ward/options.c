@@ -39,10 +39,10 @@ const char options_help[] =
 	"  --quiet                no notices of ward's own\n";
 
 enum kind {
-	WORD,     /* char * */
-	LIST,     /* struct list */
-	FLAG,     /* bool */
-	SIZE,     /* uint64_t */
+	WORD,	  /* char * */
+	LIST,	  /* struct list */
+	FLAG,	  /* bool */
+	SIZE,	  /* uint64_t */
 	DURATION, /* uint64_t */
 	CPU,
 	COUNT,
@@ -111,7 +111,8 @@ static int set_place(char **word, const char *value, struct error **ret_error)
 	return set_word(word, real);
 }
 
-static int set(const struct option *option, const char *value, struct request *request, struct error **ret_error)
+static int set(const struct option *option, const char *value, struct request *request,
+	       struct error **ret_error)
 {
 	void *field = (char *)request + option->offset;
 	int found;
@@ -129,7 +130,8 @@ static int set(const struct option *option, const char *value, struct request *r
 	case VARIABLE:
 		if (!strchr(value, '=') || value[0] == '=') {
 			fail(ret_error, E_USAGE, "'%s' is not NAME=VALUE", value);
-			return error_hint(ret_error, "to pass on a variable as it is: --keep-env NAME");
+			return error_hint(ret_error,
+					  "to pass on a variable as it is: --keep-env NAME");
 		}
 		list_add(field, value);
 		return 0;
@@ -144,13 +146,15 @@ static int set(const struct option *option, const char *value, struct request *r
 	case LEVEL:
 		found = level_from_name(value);
 		if (found < 0)
-			return fail(ret_error, E_USAGE, "'%s' is not none, restricted or container", value);
+			return fail(ret_error, E_USAGE, "'%s' is not none, restricted or container",
+				    value);
 		*(enum level *)field = (enum level)found;
 		return 0;
 	case NETWORK:
 		found = network_from_name(value);
 		if (found < 0)
-			return fail(ret_error, E_USAGE, "'%s' is not none, restricted or full", value);
+			return fail(ret_error, E_USAGE, "'%s' is not none, restricted or full",
+				    value);
 		*(enum network *)field = (enum network)found;
 		return 0;
 	case FLAG:
@@ -166,7 +170,8 @@ static const struct option *look_up(const char *word, const char **ret_value)
 	size_t length = word[0] == '-' && word[1] == '-' ? strcspn(word, "=") : strlen(word);
 
 	for (size_t i = 0; i < ELEMENTS(options); i++)
-		if (strncmp(options[i].name, word, length) == 0 && options[i].name[length] == '\0') {
+		if (strncmp(options[i].name, word, length) == 0 &&
+		    options[i].name[length] == '\0') {
 			*ret_value = word[length] == '=' ? word + length + 1 : NULL;
 			return &options[i];
 		}
@@ -178,12 +183,14 @@ static int finish(int argc, char **argv, int at, struct request *request, struct
 	for (; at < argc; at++)
 		list_add(&request->argv, argv[at]);
 	if (request->script && request->argv.count > 0) {
-		fail(ret_error, E_USAGE, "there is both -c and a command: %s", request->argv.items[0]);
+		fail(ret_error, E_USAGE, "there is both -c and a command: %s",
+		     request->argv.items[0]);
 		return error_hint(ret_error, "give one of them");
 	}
 	if (!request->script && request->argv.count == 0) {
 		fail(ret_error, E_USAGE, "there is no command to run");
-		return error_hint(ret_error, "ward run -- COMMAND ARGUMENT..., or ward run -c 'SCRIPT'");
+		return error_hint(ret_error,
+				  "ward run -- COMMAND ARGUMENT..., or ward run -c 'SCRIPT'");
 	}
 	request->mode = request->script ? MODE_SHELL : MODE_EXEC;
 	if (!request->cwd && set_place(&request->cwd, ".", ret_error) < 0) {
@@ -216,8 +223,11 @@ int options_parse(int argc, char **argv, struct request *request, struct error *
 		option = look_up(argv[at], &value);
 		if (!option) {
 			fail(ret_error, E_USAGE, "unknown option %s", argv[at]);
-			return error_hint(ret_error, "`ward %s --help` lists them; a command that starts with - "
-						     "goes behind --", argv[0]);
+			return error_hint(
+				ret_error,
+				"`ward %s --help` lists them; a command that starts with - "
+				"goes behind --",
+				argv[0]);
 		}
 		if (option->kind == HELP)
 			return 1;

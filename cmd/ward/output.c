@@ -107,10 +107,10 @@ static bool wants_colour(void)
 void output_text(enum colour colour, const char *text)
 {
 	static const char *const codes[] = {
-	    [COLOUR_BOLD] = "\033[1m",
-	    [COLOUR_RED] = "\033[31m",
-	    [COLOUR_GREEN] = "\033[32m",
-	    [COLOUR_YELLOW] = "\033[33m",
+		[COLOUR_BOLD] = "\033[1m",
+		[COLOUR_RED] = "\033[31m",
+		[COLOUR_GREEN] = "\033[32m",
+		[COLOUR_YELLOW] = "\033[33m",
 	};
 	_cleanup_buffer_ struct buffer escaped = {0};
 	bool coloured = colour != COLOUR_NONE && wants_colour();
@@ -127,7 +127,7 @@ void output_json(const json_t *object)
 {
 	json_dumpf(object, stdout,
 		   JSON_COMPACT | JSON_REAL_PRECISION(15) |
-		       (isatty(STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0));
+			   (isatty(STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0));
 	putchar('\n');
 }
 
@@ -152,9 +152,9 @@ void output_duration(double ms, char ret_text[static WORDS_TEXT])
 		int digits;
 		const char *name;
 	} steps[] = {
-	    {10, 1, 1, "ms"},		{1000, 1, 0, "ms"},
-	    {100e3, 1e3, 1, "s"},	{100 * 60e3, 60e3, 1, "min"},
-	    {INFINITY, 3600e3, 1, "h"},
+		{10, 1, 1, "ms"},	    {1000, 1, 0, "ms"},
+		{100e3, 1e3, 1, "s"},	    {100 * 60e3, 60e3, 1, "min"},
+		{INFINITY, 3600e3, 1, "h"},
 	};
 
 	for (size_t i = 0; i < ELEMENTS(steps); i++) {
@@ -173,9 +173,9 @@ static const char *error_word(const char *kind)
 	static const struct {
 		const char *kind, *word;
 	} words[] = {
-	    {"rejected", "refused"},
-	    {"sandbox_denied", "sandbox"},
-	    {"timeout", "timeout"},
+		{"rejected", "refused"},
+		{"sandbox_denied", "sandbox"},
+		{"timeout", "timeout"},
 	};
 
 	for (size_t i = 0; i < ELEMENTS(words); i++)

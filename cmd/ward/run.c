@@ -56,10 +56,14 @@ int verb_run(int argc, char **argv)
 	if (r == 1) {
 		printf("usage: ward run [OPTION...] -- COMMAND ARGUMENT...\n"
 		       "       ward run [OPTION...] -c SCRIPT\n\n"
-		       "Runs it at once in the sandbox: it reads everything but secrets, writes the workspace and a private\n"
-		       "/tmp, and has no network. What was refused is said exactly, with the flag that would permit it.\n\n"
-		       "%s\nexit codes: the command's own; 128+N for signal N; 124 timed out; 125 ward itself failed;\n"
-		       "126 refused or not executable; 127 not found\n", options_help);
+		       "Runs it at once in the sandbox: it reads everything but secrets, writes "
+		       "the workspace and a private\n"
+		       "/tmp, and has no network. What was refused is said exactly, with the flag "
+		       "that would permit it.\n\n"
+		       "%s\nexit codes: the command's own; 128+N for signal N; 124 timed out; 125 "
+		       "ward itself failed;\n"
+		       "126 refused or not executable; 127 not found\n",
+		       options_help);
 		return output_end("run", 0);
 	}
 	if (r < 0)

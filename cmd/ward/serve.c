@@ -13,13 +13,18 @@ int verb_serve(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		printf("usage: ward serve --stdio\n\n"
-		       "Reads JSON-RPC 2.0 requests, one object a line, and answers each with one line:\n\n"
-		       "  {\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"run\", \"params\": {\"argv\": [\"make\"]}}\n\n"
-		       "methods: run (a request as in docs/request.schema.json -> a result as in docs/result.schema.json),\n"
-		       "ping. Ends at the end of its input. The command's own standard input is empty.\n");
+		       "Reads JSON-RPC 2.0 requests, one object a line, and answers each with one "
+		       "line:\n\n"
+		       "  {\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"run\", \"params\": "
+		       "{\"argv\": [\"make\"]}}\n\n"
+		       "methods: run (a request as in docs/request.schema.json -> a result as in "
+		       "docs/result.schema.json),\n"
+		       "ping. Ends at the end of its input. The command's own standard input is "
+		       "empty.\n");
 		return output_end("serve", 0);
 	}
 	if (argc != 2 || strcmp(argv[1], "--stdio") != 0)
 		return output_usage("serve", "it needs --stdio");
-	return rpc_serve(STDIN_FILENO, STDOUT_FILENO, &error) < 0 ? output_error("serve", error) : 0;
+	return rpc_serve(STDIN_FILENO, STDOUT_FILENO, &error) < 0 ? output_error("serve", error)
+								  : 0;
 }

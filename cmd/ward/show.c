@@ -10,16 +10,16 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: ward show RUN|last [--json]\n"
-    "\n"
-    "Shows all that is on record about one run: what ran, where and for whom, who decided,\n"
-    "which walls stood, what was refused, what it used and how it ended.\n"
-    "\n"
-    "  RUN      a run's id, or the beginning of it; `last` is the newest\n"
-    "  --json   one object, for programs\n"
-    "  --help   this text\n"
-    "\n"
-    "example: ward show last\n";
+	"usage: ward show RUN|last [--json]\n"
+	"\n"
+	"Shows all that is on record about one run: what ran, where and for whom, who decided,\n"
+	"which walls stood, what was refused, what it used and how it ended.\n"
+	"\n"
+	"  RUN      a run's id, or the beginning of it; `last` is the newest\n"
+	"  --json   one object, for programs\n"
+	"  --help   this text\n"
+	"\n"
+	"example: ward show last\n";
 
 /* "label      " in a column of its own; the same label twice is shown once. */
 static void label(const char *text)
@@ -99,8 +99,8 @@ static void show_request(const json_t *run)
 	static const struct {
 		const char *before, *key;
 	} who[] = {
-	    {"agent ", "agent"},  {"session ", "session"}, {"tool ", "tool"},
-	    {"call ", "call_id"}, {"turn ", "turn"},
+		{"agent ", "agent"},  {"session ", "session"}, {"tool ", "tool"},
+		{"call ", "call_id"}, {"turn ", "turn"},
 	};
 	const char *cwd = text_of(run, "cwd"), *workspace = text_of(run, "workspace");
 	_cleanup_buffer_ struct buffer text = {0};
@@ -205,9 +205,9 @@ static void show_attempts(const json_t *run, const json_t *attempts)
 		if (json_array_size(attempts) > 1) {
 			char number[WORDS_TEXT];
 
-			snprintf(
-			    number, sizeof(number), "%zu, exit %lld", i + 1,
-			    (long long)json_integer_value(json_object_get(attempt, "exit_code")));
+			snprintf(number, sizeof(number), "%zu, exit %lld", i + 1,
+				 (long long)json_integer_value(
+					 json_object_get(attempt, "exit_code")));
 			line("attempt", COLOUR_BOLD, number);
 		}
 		line("level", COLOUR_NONE, text_of(attempt, "level"));
@@ -237,9 +237,9 @@ static void show_end(const json_t *result)
 		buffer_printf(&place, "%s", text_of(error, "file"));
 		if (json_integer_value(json_object_get(error, "line")) > 0)
 			buffer_printf(
-			    &place, ":%lld:%lld",
-			    (long long)json_integer_value(json_object_get(error, "line")),
-			    (long long)json_integer_value(json_object_get(error, "column")));
+				&place, ":%lld:%lld",
+				(long long)json_integer_value(json_object_get(error, "line")),
+				(long long)json_integer_value(json_object_get(error, "column")));
 		buffer_add_text(&place, ": ");
 	}
 	buffer_add_text(&place, text_of(error, "message") ? text_of(error, "message") : "");
@@ -268,9 +268,9 @@ static int find_run(const char *id, json_t **ret_run, struct error **ret_error)
 int verb_show(int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"json", no_argument, NULL, 'j'},
-	    {"help", no_argument, NULL, 'h'},
-	    {NULL},
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL},
 	};
 	_cleanup_error_ struct error *error = NULL;
 	bool as_json = false;

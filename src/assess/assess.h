@@ -11,7 +11,7 @@ struct assessment {
 	enum class class;
 	enum risk risk;
 	const char *
-	    *categories;      /* NULL-terminated, of a fixed set: "data deletion", "network" ... */
+		*categories;  /* NULL-terminated, of a fixed set: "data deletion", "network" ... */
 	const char **reasons; /* NULL-terminated, in words a person understands */
 	bool reversible;
 	double confidence; /* 0 to 1 */

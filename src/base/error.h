@@ -32,7 +32,7 @@ int fail(struct error **ret_error, enum error_code code, const char *format, ...
 /* The same for a failed system call: ": strerror" is appended. errnum is given, not read from
  * errno. */
 int fail_errno(struct error **ret_error, enum error_code code, int errnum, const char *format, ...)
-    _printf_(4, 5);
+	_printf_(4, 5);
 /* Sets the hint of an error just made; returns -code, so that it can end a return statement. */
 int error_hint(struct error **ret_error, const char *format, ...) _printf_(2, 3);
 /* Puts context in front of the message: "context: message". Returns -code. */

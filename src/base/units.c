@@ -40,10 +40,10 @@ static int parse_with_units(const char *text, const struct unit *units, size_t c
 int parse_size(const char *text, uint64_t *ret_bytes, struct error **ret_error)
 {
 	static const struct unit units[] = {
-	    {"", 1},	     {"B", 1},	       {"K", 1024.0},	  {"KB", 1024.0},
-	    {"KiB", 1024.0}, {"M", 1048576.0}, {"MB", 1048576.0}, {"MiB", 1048576.0},
-	    {"G", 0x1p30},   {"GB", 0x1p30},   {"GiB", 0x1p30},	  {"T", 0x1p40},
-	    {"TB", 0x1p40},  {"TiB", 0x1p40},
+		{"", 1},	 {"B", 1},	   {"K", 1024.0},     {"KB", 1024.0},
+		{"KiB", 1024.0}, {"M", 1048576.0}, {"MB", 1048576.0}, {"MiB", 1048576.0},
+		{"G", 0x1p30},	 {"GB", 0x1p30},   {"GiB", 0x1p30},   {"T", 0x1p40},
+		{"TB", 0x1p40},	 {"TiB", 0x1p40},
 	};
 	double value;
 
@@ -58,8 +58,8 @@ int parse_size(const char *text, uint64_t *ret_bytes, struct error **ret_error)
 int parse_duration(const char *text, uint64_t *ret_ns, struct error **ret_error)
 {
 	static const struct unit units[] = {
-	    {"", 1e9},	 {"s", 1e9},	{"ms", 1e6},   {"us", 1e3},
-	    {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9},
+		{"", 1e9},   {"s", 1e9},    {"ms", 1e6},   {"us", 1e3},
+		{"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9},
 	};
 	double value;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The built-in policy: read all but secrets, write the workspace and a private /tmp, no network. The caller's flags are the
- * caller's own word and are laid over it. */
+/* The built-in policy: read all but secrets, write the workspace and a private /tmp, no network.
+ * The caller's flags are the caller's own word and are laid over it. */
 #include "decide.h"
 #include "secrets.h"
 #include "../base/path.h"
@@ -69,8 +69,10 @@ static void deny_defaults(const struct surroundings *surroundings, struct permis
 	if (config && config[0] == '/')
 		list_take(&permissions->deny_always, path_resolve(config, NULL, "ward"));
 	if (surroundings->home && surroundings->home[0] == '/') {
-		list_take(&permissions->deny_always, path_resolve(surroundings->home, NULL, ".config/ward"));
-		list_take(&permissions->deny_always, path_resolve(surroundings->home, NULL, ".local/state/ward"));
+		list_take(&permissions->deny_always,
+			  path_resolve(surroundings->home, NULL, ".config/ward"));
+		list_take(&permissions->deny_always,
+			  path_resolve(surroundings->home, NULL, ".local/state/ward"));
 	}
 	/* Directories of sockets that do not lie below /run, which is hidden as a whole. */
 	if (runtime && runtime[0] == '/' && !path_is_under(runtime, "/run"))
@@ -78,7 +80,8 @@ static void deny_defaults(const struct surroundings *surroundings, struct permis
 	list_add(&permissions->deny_always, "/var/run/docker.sock");
 }
 
-static int add_rules(const struct list *rules, const struct request *request, const char *home, struct list *list)
+static int add_rules(const struct list *rules, const struct request *request, const char *home,
+		     struct list *list)
 {
 	for (size_t i = 0; i < rules->count; i++)
 		list_take(list, path_resolve(request->workspace, home, rules->items[i]));
@@ -91,20 +94,26 @@ static int add_writable(struct permissions *permissions, const char *path, struc
 
 	if (!realpath(path, real)) {
 		fail_errno(ret_error, E_USAGE, errno, "cannot make %s writable", path);
-		return error_hint(ret_error, "it must exist: make it first, or name the directory it will lie in");
+		return error_hint(
+			ret_error,
+			"it must exist: make it first, or name the directory it will lie in");
 	}
 	if (strcmp(real, "/") == 0 || path_is_under(real, "/proc") || path_is_under(real, "/dev") ||
 	    path_is_under(real, "/sys") || path_is_under(real, "/run")) {
 		fail(ret_error, E_USAGE, "%s cannot be made writable in a sandbox", real);
-		return error_hint(ret_error, "name a directory below it, or run without the sandbox: --level none");
+		return error_hint(
+			ret_error,
+			"name a directory below it, or run without the sandbox: --level none");
 	}
 	if (!list_has(&permissions->writable, real))
 		list_add(&permissions->writable, real);
 	return 0;
 }
 
-/* Patterns of --write are matched against what exists, one directory level after the other by the shell's own rules. */
-static int add_writable_rule(struct permissions *permissions, const char *pattern, struct error **ret_error)
+/* Patterns of --write are matched against what exists, one directory level after the other by the
+ * shell's own rules. */
+static int add_writable_rule(struct permissions *permissions, const char *pattern,
+			     struct error **ret_error)
 {
 	if (!path_has_glob(pattern))
 		return add_writable(permissions, pattern, ret_error);
@@ -114,7 +123,8 @@ static int add_writable_rule(struct permissions *permissions, const char *patter
 		if (top && !path_has_glob(top))
 			return add_writable(permissions, top, ret_error);
 	}
-	fail(ret_error, E_USAGE, "--write %s: only a pattern that ends in /** can be made writable", pattern);
+	fail(ret_error, E_USAGE, "--write %s: only a pattern that ends in /** can be made writable",
+	     pattern);
 	return error_hint(ret_error, "name the directory");
 }
 
@@ -138,8 +148,8 @@ static int decide_files(const struct request *request, const struct surroundings
 	}
 	r = add_writable(permissions, request->workspace, ret_error);
 	for (size_t i = 0; i < request->write.count && r == 0; i++) {
-		_cleanup_free_ char *pattern =
-			path_resolve(request->workspace, surroundings->home, request->write.items[i]);
+		_cleanup_free_ char *pattern = path_resolve(request->workspace, surroundings->home,
+							    request->write.items[i]);
 
 		r = add_writable_rule(permissions, pattern, ret_error);
 		/* What may be written may be read. */
@@ -147,7 +157,8 @@ static int decide_files(const struct request *request, const struct surroundings
 			list_add(&permissions->except, pattern);
 	}
 	if (r == 0)
-		qsort(permissions->writable.items, permissions->writable.count, sizeof(char *), by_length);
+		qsort(permissions->writable.items, permissions->writable.count, sizeof(char *),
+		      by_length);
 	return r;
 }
 
@@ -161,7 +172,8 @@ static const struct {
 	{"dbus", {"/run/dbus/system_bus_socket", NULL}, NULL},
 };
 
-static int decide_sockets(const struct request *request, struct permissions *permissions, struct error **ret_error)
+static int decide_sockets(const struct request *request, struct permissions *permissions,
+			  struct error **ret_error)
 {
 	for (size_t i = 0; i < request->sockets.count; i++) {
 		const char *wanted = request->sockets.items[i];
@@ -179,28 +191,34 @@ static int decide_sockets(const struct request *request, struct permissions *per
 		if (wanted[0] == '/')
 			list_add(&paths, wanted);
 		for (size_t n = 0; n < paths.count; n++)
-			if (realpath(paths.items[n], real) && !list_has(&permissions->sockets, real))
+			if (realpath(paths.items[n], real) &&
+			    !list_has(&permissions->sockets, real))
 				list_add(&permissions->sockets, real);
 		if (permissions->sockets.count == before && paths.count == 0) {
 			fail(ret_error, E_USAGE, "'%s' is not a socket ward knows", wanted);
-			return error_hint(ret_error, "write docker, ssh-agent, dbus or an absolute path");
+			return error_hint(ret_error,
+					  "write docker, ssh-agent, dbus or an absolute path");
 		}
 		if (permissions->sockets.count == before)
-			return fail(ret_error, E_USAGE, "there is no socket for '%s' on this machine", wanted);
+			return fail(ret_error, E_USAGE,
+				    "there is no socket for '%s' on this machine", wanted);
 	}
 	return 0;
 }
 
 int decide(const struct request *request, const struct assessment *assessment,
-	   const struct surroundings *surroundings, struct verdict *ret_verdict, struct error **ret_error)
+	   const struct surroundings *surroundings, struct verdict *ret_verdict,
+	   struct error **ret_error)
 {
-	struct verdict verdict = {.kind = VERDICT_ALLOW, .source = "default", .level = request->level};
+	struct verdict verdict = {
+		.kind = VERDICT_ALLOW, .source = "default", .level = request->level};
 	int r = 0;
 
 	if (assessment->class == CLASS_FORBIDDEN) {
 		verdict.kind = VERDICT_DENY;
 		verdict.source = "rule";
-		verdict.reason = strdup(assessment->reasons[0] ? assessment->reasons[0] : "it is never run");
+		verdict.reason =
+			strdup(assessment->reasons[0] ? assessment->reasons[0] : "it is never run");
 		*ret_verdict = verdict;
 		return 0;
 	}
@@ -217,7 +235,8 @@ int decide(const struct request *request, const struct assessment *assessment,
 	}
 	decide_environment(request, surroundings, &verdict.permissions);
 	if (list_has(&request->sockets, "ssh-agent") && getenv("SSH_AUTH_SOCK"))
-		list_add_printf(&verdict.permissions.environment, "SSH_AUTH_SOCK=%s", getenv("SSH_AUTH_SOCK"));
+		list_add_printf(&verdict.permissions.environment, "SSH_AUTH_SOCK=%s",
+				getenv("SSH_AUTH_SOCK"));
 	*ret_verdict = verdict;
 	return 0;
 }

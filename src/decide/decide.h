@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may be done: the built-in policy and the caller's own flags, brought together into one verdict with its permissions. */
+/* What may be done: the built-in policy and the caller's own flags, brought together into one
+ * verdict with its permissions. */
 #pragma once
 
 #include "../assess/assess.h"
@@ -13,15 +14,15 @@ struct permissions {
 	struct list writable; /* real paths, parents before children; /tmp is not among them */
 	struct list deny, deny_always, except; /* for the search for masks */
 	struct list deny_names, not_deny_names;
-	struct list sockets;     /* real paths of host sockets */
+	struct list sockets;	 /* real paths of host sockets */
 	struct list environment; /* NAME=VALUE, all of it */
-	struct list dropped;     /* names of variables that looked secret */
+	struct list dropped;	 /* names of variables that looked secret */
 };
 
 struct verdict {
 	enum verdict_kind kind;
 	const char *source; /* rule, default, flag ... */
-	char *reason;       /* in words; NULL where there is nothing to say */
+	char *reason;	    /* in words; NULL where there is nothing to say */
 	enum level level;
 	struct permissions permissions;
 };
@@ -29,14 +30,15 @@ struct verdict {
 /* What decide must know of the world besides the request. Borrowed. */
 struct surroundings {
 	const char *home, *user; /* of the identity that will run; may be NULL */
-	bool other_user;         /* not the one whose environment this is */
-	const char *state;       /* ward's own state */
+	bool other_user;	 /* not the one whose environment this is */
+	const char *state;	 /* ward's own state */
 	char *const *environment;
 };
 
 const char *verdict_name(enum verdict_kind kind);
 int decide(const struct request *request, const struct assessment *assessment,
-	   const struct surroundings *surroundings, struct verdict *ret_verdict, struct error **ret_error);
+	   const struct surroundings *surroundings, struct verdict *ret_verdict,
+	   struct error **ret_error);
 void verdict_done(struct verdict *verdict);
 
 /* Fills environment and dropped. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The environment a command starts with: the caller's, without what looks like a secret or leads to the host's sockets. */
+/* The environment a command starts with: the caller's, without what looks like a secret or leads to
+ * the host's sockets. */
 #include "decide.h"
 #include "secrets.h"
 #include "../base/path.h"
@@ -27,13 +28,15 @@ static bool set_by_request(const struct request *request, const char *name)
 }
 
 /* TMPDIR and its kin must not point where nothing can be written. */
-static bool leads_to_closed_directory(const char *name, const char *value, const struct permissions *permissions)
+static bool leads_to_closed_directory(const char *name, const char *value,
+				      const struct permissions *permissions)
 {
 	if (strcmp(name, "TMPDIR") != 0 && strcmp(name, "TMP") != 0 && strcmp(name, "TEMP") != 0 &&
 	    strcmp(name, "TEMPDIR") != 0)
 		return false;
 	if (path_is_under(value, "/tmp"))
-		return strcmp(value, "/tmp") != 0; /* a directory of the host's /tmp is not in the private one */
+		return strcmp(value, "/tmp") !=
+		       0; /* a directory of the host's /tmp is not in the private one */
 	for (size_t i = 0; i < permissions->writable.count; i++)
 		if (path_is_under(value, permissions->writable.items[i]))
 			return false;
@@ -47,14 +50,16 @@ void decide_environment(const struct request *request, const struct surroundings
 
 	for (char *const *variable = surroundings->environment; *variable; variable++) {
 		const char *equals = strchr(*variable, '=');
-		_cleanup_free_ char *name = equals ? strndup(*variable, (size_t)(equals - *variable)) : NULL;
+		_cleanup_free_ char *name =
+			equals ? strndup(*variable, (size_t)(equals - *variable)) : NULL;
 		bool kept = name && list_has(&request->keep_environment, name);
 
 		if (!name || !*name || set_by_request(request, name))
 			continue;
-		if (surroundings->other_user && (strcmp(name, "HOME") == 0 || strcmp(name, "USER") == 0 ||
-						 strcmp(name, "LOGNAME") == 0 || strcmp(name, "MAIL") == 0 ||
-						 strncmp(name, "XDG_", 4) == 0 || strncmp(name, "SUDO_", 5) == 0))
+		if (surroundings->other_user &&
+		    (strcmp(name, "HOME") == 0 || strcmp(name, "USER") == 0 ||
+		     strcmp(name, "LOGNAME") == 0 || strcmp(name, "MAIL") == 0 ||
+		     strncmp(name, "XDG_", 4) == 0 || strncmp(name, "SUDO_", 5) == 0))
 			continue;
 		if (sandboxed && !kept && in_table(host_variables, name))
 			continue;
@@ -71,7 +76,8 @@ void decide_environment(const struct request *request, const struct surroundings
 				surroundings->home ? surroundings->home : "/");
 		if (surroundings->user) {
 			list_add_printf(&permissions->environment, "USER=%s", surroundings->user);
-			list_add_printf(&permissions->environment, "LOGNAME=%s", surroundings->user);
+			list_add_printf(&permissions->environment, "LOGNAME=%s",
+					surroundings->user);
 		}
 	}
 	for (size_t i = 0; i < request->environment.count; i++)

@@ -26,7 +26,8 @@ static void write_flag(const char *path, struct buffer *text)
 	_cleanup_free_ char *parent = strdup(path);
 	char *slash;
 
-	while (parent && access(parent, F_OK) < 0 && (slash = strrchr(parent, '/')) && slash != parent)
+	while (parent && access(parent, F_OK) < 0 && (slash = strrchr(parent, '/')) &&
+	       slash != parent)
 		*slash = '\0';
 	buffer_add_text(text, "--write ");
 	escape_for_shell(text, parent ? parent : path);
@@ -55,11 +56,13 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 	}
 	if (strstr(denial->rule, "masked")) {
 		buffer_add_text(text, "--write ");
-		escape_for_shell(text, path_is_under(object, workspace) ? object + strlen(workspace) + 1 : object);
+		escape_for_shell(text, path_is_under(object, workspace)
+					       ? object + strlen(workspace) + 1
+					       : object);
 		return true;
 	}
-	if (path_is_under(object, "/proc") || path_is_under(object, "/dev") || path_is_under(object, "/sys") ||
-	    path_is_under(object, "/run"))
+	if (path_is_under(object, "/proc") || path_is_under(object, "/dev") ||
+	    path_is_under(object, "/sys") || path_is_under(object, "/run"))
 		return false;
 	write_flag(object, text);
 	return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What to say of a refusal, and the way on: exactly the permission that was missing, as the flag that would give it. */
+/* What to say of a refusal, and the way on: exactly the permission that was missing, as the flag
+ * that would give it. */
 #pragma once
 
 #include "../base/buffer.h"

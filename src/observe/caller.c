@@ -151,7 +151,8 @@ static int split(char *path, char **ret_parent, char **ret_name)
 	return 0;
 }
 
-int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow, struct found *ret_found)
+int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
+		struct found *ret_found)
 {
 	const uint64_t resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
 	char whole[2 * PATH_MAX], *parent, *name;
@@ -162,7 +163,8 @@ int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow, s
 	for (int links = 0; links < LINKS_MOST; links++) {
 		char target[PATH_MAX];
 		ssize_t length;
-		int fd = sys_openat2(root, whole, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW), resolve);
+		int fd = sys_openat2(root, whole, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW),
+				     resolve);
 
 		if (fd >= 0) {
 			ret_found->exists = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process behind a notification: its memory, its fds, and what its paths mean. Everything read from it is hostile. */
+/* The process behind a notification: its memory, its fds, and what its paths mean. Everything read
+ * from it is hostile. */
 #pragma once
 
 #include "../base/macro.h"
@@ -11,10 +12,10 @@
 
 /* A path as the caller's kernel would find it, at the moment of asking. */
 struct found {
-	int fd;              /* O_PATH of the object; of its parent where the object does not exist */
+	int fd; /* O_PATH of the object; of its parent where the object does not exist */
 	bool exists;
-	struct stat st;      /* of the object, if it exists */
-	char path[PATH_MAX]; /* canonical, as seen in the sandbox */
+	struct stat st;		 /* of the object, if it exists */
+	char path[PATH_MAX];	 /* canonical, as seen in the sandbox */
 	char name[NAME_MAX + 1]; /* the last component, where the object does not exist */
 };
 
@@ -26,7 +27,8 @@ int caller_fd(pid_t tid, int fd);
 void caller_name(pid_t tid, char name[static 32]);
 mode_t caller_umask(pid_t tid);
 
-/* Finds path as the caller would, through root. dirfd is the caller's (or AT_FDCWD). follow: the last component, if it is a
- * link. -ENOENT where not even the parent is there; -ELOOP for links of /proc that only the caller itself can follow. On
- * success *ret_found holds an fd; close it. */
-int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow, struct found *ret_found);
+/* Finds path as the caller would, through root. dirfd is the caller's (or AT_FDCWD). follow: the
+ * last component, if it is a link. -ENOENT where not even the parent is there; -ELOOP for links of
+ * /proc that only the caller itself can follow. On success *ret_found holds an fd; close it. */
+int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
+		struct found *ret_found);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that change files or names. The walls alone decide them; what is judged here is whether they will refuse, so that the
- * refusal is known exactly, and whether it is ward's or would have come without it. */
+/* Calls that change files or names. The walls alone decide them; what is judged here is whether
+ * they will refuse, so that the refusal is known exactly, and whether it is ward's or would have
+ * come without it. */
 #include "observer.h"
 #include "../base/path.h"
 
@@ -37,7 +38,8 @@ bool may_write(const struct observer *observer, const char *path, const char **r
 }
 
 /* Whether the user could have done it without ward: only then is the refusal ward's. */
-static bool possible_outside(const struct observer *observer, enum trap_kind kind, const struct found *found)
+static bool possible_outside(const struct observer *observer, enum trap_kind kind,
+			     const struct found *found)
 {
 	char parent[PATH_MAX];
 	char *slash;
@@ -73,8 +75,9 @@ static bool would_be_tried(enum trap_kind kind, uint64_t flags, const struct fou
 }
 
 /* True if the call was refused and answered. */
-static bool judge(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
-		  enum trap_kind kind, uint64_t flags, const struct found *found)
+static bool judge(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap, enum trap_kind kind, uint64_t flags,
+		  const struct found *found)
 {
 	const char *operation = kind == TRAP_REMOVE ? "delete" : "write", *mask = NULL;
 
@@ -83,7 +86,7 @@ static bool judge(struct observer *observer, const struct seccomp_notif *call, c
 	if (path_is_under(found->path, "/dev") && found->exists && kind == TRAP_OPEN)
 		return false; /* a device that the sandbox has is there to be used */
 	refuse(observer, call, trap, operation, found->path,
-	       mask						  ? rule_masked
+	       mask					 ? rule_masked
 	       : possible_outside(observer, kind, found) ? rule_outside
 							 : rule_native,
 	       EACCES);
@@ -95,10 +98,11 @@ static int argument(const struct seccomp_notif *call, int index, int otherwise)
 	return index < 0 ? otherwise : (int)call->data.args[index];
 }
 
-/* Set-group-id on a directory only makes new files share its group; on a file it would hand out the group's rights. Performed
- * here, because after our look at the object the caller could put another one in its place. */
-static void set_mode(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
-		     int fd, const char *object, mode_t mode)
+/* Set-group-id on a directory only makes new files share its group; on a file it would hand out the
+ * group's rights. Performed here, because after our look at the object the caller could put another
+ * one in its place. */
+static void set_mode(struct observer *observer, const struct seccomp_notif *call,
+		     const struct trap *trap, int fd, const char *object, mode_t mode)
 {
 	char link[64];
 	struct stat st;
@@ -132,9 +136,10 @@ static void serve_mode_of_fd(struct observer *observer, const struct seccomp_not
 	set_mode(observer, call, trap, fd, path, (mode_t)call->data.args[1]);
 }
 
-/* Finds one of the call's paths. 1: found; 0: the call was answered or let go on, because the kernel will refuse it by itself. */
-static int find(struct observer *observer, const struct seccomp_notif *call, int directory, int path,
-		bool follow, uint64_t flags, struct found *ret_found)
+/* Finds one of the call's paths. 1: found; 0: the call was answered or let go on, because the
+ * kernel will refuse it by itself. */
+static int find(struct observer *observer, const struct seccomp_notif *call, int directory,
+		int path, bool follow, uint64_t flags, struct found *ret_found)
 {
 	char text[PATH_MAX];
 	pid_t tid = (pid_t)call->pid;
@@ -143,19 +148,20 @@ static int find(struct observer *observer, const struct seccomp_notif *call, int
 	if (r == 0 && !*text && !(flags & AT_EMPTY_PATH))
 		r = -ENOENT;
 	if (r == 0)
-		r = caller_find(observer->observed->root, tid, argument(call, directory, AT_FDCWD), text, follow,
-				ret_found);
+		r = caller_find(observer->observed->root, tid, argument(call, directory, AT_FDCWD),
+				text, follow, ret_found);
 	if (r == 0 && still_waiting(observer, call->id))
 		return 1;
 	if (r == 0)
 		close(ret_found->fd);
-	/* What cannot be found from here (no such directory, a link of /proc that means the caller's own fds) meets the
-	 * walls as it is. */
+	/* What cannot be found from here (no such directory, a link of /proc that means the
+	 * caller's own fds) meets the walls as it is. */
 	answer_continue(observer, call->id);
 	return 0;
 }
 
-void serve_files(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap)
+void serve_files(struct observer *observer, const struct seccomp_notif *call,
+		 const struct trap *trap)
 {
 	struct found found, second;
 	_cleanup_close_ int fd = -1, fd2 = -1;
@@ -169,7 +175,8 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call, co
 	if (trap->kind == TRAP_OPEN) {
 		if (trap->flags < 0)
 			flags = O_CREAT | O_WRONLY | O_TRUNC; /* creat */
-		follow = !(flags & O_NOFOLLOW) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
+		follow =
+			!(flags & O_NOFOLLOW) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
 	} else if (flags & AT_SYMLINK_NOFOLLOW) {
 		follow = false;
 	}
@@ -188,10 +195,12 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call, co
 			break;
 		if (judge(observer, call, trap, TRAP_REMOVE, flags, &found))
 			return;
-		if (judge(observer, call, trap, second.exists ? TRAP_REMOVE : TRAP_MAKE, flags, &second))
+		if (judge(observer, call, trap, second.exists ? TRAP_REMOVE : TRAP_MAKE, flags,
+			  &second))
 			return;
 		break;
-	case TRAP_LINK: /* the source only gains a name; where it may not, the kernel says EXDEV by itself */
+	case TRAP_LINK: /* the source only gains a name; where it may not, the kernel says EXDEV by
+			   itself */
 		if (found.exists && judge(observer, call, trap, TRAP_LINK, flags, &second))
 			return;
 		break;
@@ -200,7 +209,8 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call, co
 			return;
 		if (trap->kind == TRAP_CHANGE && trap->mode >= 0 && found.exists &&
 		    call->data.args[trap->mode] & S_ISGID) {
-			set_mode(observer, call, trap, fd, found.path, (mode_t)call->data.args[trap->mode]);
+			set_mode(observer, call, trap, fd, found.path,
+				 (mode_t)call->data.args[trap->mode]);
 			return;
 		}
 	}

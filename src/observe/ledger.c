@@ -13,14 +13,15 @@ static char *copy(const char *text)
 	return result;
 }
 
-void ledger_add(struct ledger *ledger, const char *operation, const char *object, const char *syscall,
-		const char *rule, const char *program)
+void ledger_add(struct ledger *ledger, const char *operation, const char *object,
+		const char *syscall, const char *rule, const char *program)
 {
 	struct denial *denial;
 
 	for (size_t i = 0; i < ledger->count; i++) {
 		denial = &ledger->denials[i];
-		if (strcmp(denial->object, object) == 0 && strcmp(denial->operation, operation) == 0) {
+		if (strcmp(denial->object, object) == 0 &&
+		    strcmp(denial->operation, operation) == 0) {
 			denial->count++;
 			return;
 		}

@@ -13,6 +13,6 @@ struct ledger {
 };
 
 /* program is the name of the process, or NULL. */
-void ledger_add(struct ledger *ledger, const char *operation, const char *object, const char *syscall,
-		const char *rule, const char *program);
+void ledger_add(struct ledger *ledger, const char *operation, const char *object,
+		const char *syscall, const char *rule, const char *program);
 void ledger_done(struct ledger *ledger);

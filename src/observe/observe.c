@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Receives notifications, knows each call by one table, and hands it to those who judge files or sockets. */
+/* Receives notifications, knows each call by one table, and hands it to those who judge files or
+ * sockets. */
 #include "observer.h"
 #include "../base/path.h"
 #include "../sys/kernel.h"
@@ -81,7 +82,8 @@ void refuse(struct observer *observer, const struct seccomp_notif *call, const s
 	caller_name((pid_t)call->pid, program);
 	if (!still_waiting(observer, call->id))
 		return;
-	ledger_add(&observer->ledger, operation, object, trap->name, rule, *program ? program : NULL);
+	ledger_add(&observer->ledger, operation, object, trap->name, rule,
+		   *program ? program : NULL);
 	answer(observer, call->id, error);
 }
 
@@ -101,7 +103,8 @@ static void receive(struct observer *observer)
 			serve_files(observer, &call, &traps[i]);
 		return;
 	}
-	answer(observer, call.id, ENOSYS); /* trapped by the filter and unknown here: never let through */
+	answer(observer, call.id,
+	       ENOSYS); /* trapped by the filter and unknown here: never let through */
 }
 
 static void serve_names(struct observer *observer)
@@ -111,16 +114,16 @@ static void serve_names(struct observer *observer)
 	for (int i = 0; i < ROUNDS; i++) {
 		struct sockaddr_in from;
 		socklen_t length = sizeof(from);
-		ssize_t got = recvfrom(observer->observed->names, query, sizeof(query), MSG_DONTWAIT,
-				       (struct sockaddr *)&from, &length);
+		ssize_t got = recvfrom(observer->observed->names, query, sizeof(query),
+				       MSG_DONTWAIT, (struct sockaddr *)&from, &length);
 		size_t size;
 
 		if (got < 0)
 			return;
 		size = resolver_answer(observer->resolver, query, (size_t)got, reply, 512);
 		if (size > 0)
-			(void)sendto(observer->observed->names, reply, size, MSG_DONTWAIT | MSG_NOSIGNAL,
-				     (struct sockaddr *)&from, length);
+			(void)sendto(observer->observed->names, reply, size,
+				     MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&from, length);
 	}
 }
 
@@ -131,7 +134,8 @@ static int watch(struct observer *observer, int fd)
 	return epoll_ctl(observer->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-int observer_new(const struct observed *observed, struct observer **ret_observer, struct error **ret_error)
+int observer_new(const struct observed *observed, struct observer **ret_observer,
+		 struct error **ret_error)
 {
 	struct observer *observer = calloc(1, sizeof(*observer));
 
@@ -185,7 +189,8 @@ void observer_serve(struct observer *observer)
 
 			if (fd == observer->observed->listener && events[i].events & EPOLLIN)
 				receive(observer);
-			else if (fd == observer->observed->listener) /* nobody is left under the filter */
+			else if (fd ==
+				 observer->observed->listener) /* nobody is left under the filter */
 				epoll_ctl(observer->epoll, EPOLL_CTL_DEL, fd, NULL);
 			else if (fd == observer->observed->names)
 				serve_names(observer);

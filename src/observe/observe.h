@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The supervisor's eye: every call that would leave the permissions is shown to it by the kernel, and it knows exactly what was
- * refused. It lets a call go on only where the walls alone decide; what it grants it performs itself, on its own copy of the
- * arguments, because the caller can rewrite its memory after the check. */
+/* The supervisor's eye: every call that would leave the permissions is shown to it by the kernel,
+ * and it knows exactly what was refused. It lets a call go on only where the walls alone decide;
+ * what it grants it performs itself, on its own copy of the arguments, because the caller can
+ * rewrite its memory after the check. */
 #pragma once
 
 #include "../base/error.h"
@@ -17,13 +18,15 @@ struct observed {
 	int names;    /* the resolver's socket, -1 for none */
 	int root;     /* the sandbox's root, O_PATH */
 	uid_t uid;
-	bool own_network; /* the sandbox has a network namespace of its own, and nothing beyond it may be reached */
+	bool own_network; /* the sandbox has a network namespace of its own, and nothing beyond it
+			     may be reached */
 	const struct list *writable; /* absolute real paths, /tmp included where it is private */
 	const struct list *masks;
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
 };
 
-int observer_new(const struct observed *observed, struct observer **ret_observer, struct error **ret_error);
+int observer_new(const struct observed *observed, struct observer **ret_observer,
+		 struct error **ret_error);
 void observer_free(struct observer *observer);
 
 /* Readable when there is something to do. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this room share: the observer itself, the table of trapped calls, and how to answer. */
+/* What the files of this room share: the observer itself, the table of trapped calls, and how to
+ * answer. */
 #pragma once
 
 #include "caller.h"
@@ -14,7 +15,8 @@ struct waiting {
 	struct waiting *next;
 	uint64_t id;
 	int socket; /* our copy */
-	bool again; /* AF_UNIX with a full queue: to be tried again, else waiting for the handshake */
+	bool again; /* AF_UNIX with a full queue: to be tried again, else waiting for the handshake
+		     */
 	struct sockaddr_storage address;
 	socklen_t length;
 	int target; /* O_PATH of a unix socket's inode, -1 */
@@ -30,7 +32,8 @@ struct observer {
 	int epoll, timer;
 	struct resolver *resolver;
 	struct ledger ledger;
-	struct bound *bound; /* path sockets made inside: the only ones that may be connected to unasked */
+	struct bound *bound; /* path sockets made inside: the only ones that may be connected to
+				unasked */
 	size_t bound_count;
 	struct waiting *waiting;
 };
@@ -54,8 +57,8 @@ struct trap {
 	const char *name;
 	enum trap_kind kind;
 	int8_t directory, path, directory2, path2;
-	int8_t flags;   /* open: the open flags, else AT_ flags */
-	int8_t mode;    /* chmod: the new mode */
+	int8_t flags;	/* open: the open flags, else AT_ flags */
+	int8_t mode;	/* chmod: the new mode */
 	bool no_follow; /* the call itself never follows a link at the end */
 };
 
@@ -68,11 +71,14 @@ bool still_waiting(struct observer *observer, uint64_t id);
 void refuse(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
 	    const char *operation, const char *object, const char *rule, int error);
 
-/* True where the walls let a name be written: a writable tree, the sandbox's own devices, its own processes. */
+/* True where the walls let a name be written: a writable tree, the sandbox's own devices, its own
+ * processes. */
 bool may_write(const struct observer *observer, const char *path, const char **ret_mask);
 
-void serve_files(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap);
-void serve_sockets(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap);
+void serve_files(struct observer *observer, const struct seccomp_notif *call,
+		 const struct trap *trap);
+void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
+		   const struct trap *trap);
 /* Connects that wait: the handshake of one has come to its end, or it is time to try again. */
 void serve_waiting(struct observer *observer);
 void drop_waiting(struct observer *observer);

@@ -390,7 +390,7 @@ static bool read_reverse_ipv4(const char *text, struct in6_addr *ret_address)
 	if (strcmp(text, "in-addr.arpa") != 0)
 		return false;
 	*ret_address = map_ipv4((struct in_addr){
-	    htonl((uint32_t)octets[0] << 24 | octets[1] << 16 | octets[2] << 8 | octets[3])});
+		htonl((uint32_t)octets[0] << 24 | octets[1] << 16 | octets[2] << 8 | octets[3])});
 	return true;
 }
 

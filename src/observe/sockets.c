@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connects, binds and addressed sends. A connect is never let go on: between the check and the kernel's own look the caller
- * could rewrite the address, or put another socket under the same number. It is made here, on a copy of the caller's socket and
- * from a copy of the address. */
+/* Connects, binds and addressed sends. A connect is never let go on: between the check and the
+ * kernel's own look the caller could rewrite the address, or put another socket under the same
+ * number. It is made here, on a copy of the caller's socket and from a copy of the address. */
 #include "observer.h"
 #include "../base/path.h"
 
@@ -44,19 +44,22 @@ static bool is_inside(const struct sockaddr *address, socklen_t length)
 	if (address->sa_family == AF_INET6 && length >= sizeof(*v6)) {
 		if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr))
 			return v6->sin6_addr.s6_addr[12] == 127;
-		return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr);
+		return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) ||
+		       IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr);
 	}
 	return address->sa_family != AF_INET && address->sa_family != AF_INET6;
 }
 
 static uint16_t port_of(const struct sockaddr *address)
 {
-	return ntohs(address->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)address)->sin6_port
-						    : ((const struct sockaddr_in *)address)->sin_port);
+	return ntohs(address->sa_family == AF_INET6
+			     ? ((const struct sockaddr_in6 *)address)->sin6_port
+			     : ((const struct sockaddr_in *)address)->sin_port);
 }
 
 /* host:port, by the name that the caller asked the resolver for where there is one. */
-static void describe(const struct observer *observer, const struct sockaddr *address, char object[static OBJECT])
+static void describe(const struct observer *observer, const struct sockaddr *address,
+		     char object[static OBJECT])
 {
 	const char *name = resolver_name(observer->resolver, address);
 	char text[INET6_ADDRSTRLEN] = "?";
@@ -64,10 +67,12 @@ static void describe(const struct observer *observer, const struct sockaddr *add
 	if (name) {
 		snprintf(object, OBJECT, "%s:%u", name, port_of(address));
 	} else if (address->sa_family == AF_INET6) {
-		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)address)->sin6_addr, text, sizeof(text));
+		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)address)->sin6_addr, text,
+			  sizeof(text));
 		snprintf(object, OBJECT, "[%s]:%u", text, port_of(address));
 	} else {
-		inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, text, sizeof(text));
+		inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, text,
+			  sizeof(text));
 		snprintf(object, OBJECT, "%s:%u", text, port_of(address));
 	}
 }
@@ -97,8 +102,10 @@ static void wait_for(struct observer *observer, uint64_t id, int fd, int target,
 		epoll_ctl(observer->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-/* Connects without blocking whatever the socket's own mode; the caller's flags are as before when it returns. */
-static int connect_now(int fd, int target, const struct sockaddr *address, socklen_t length, bool *ret_blocking)
+/* Connects without blocking whatever the socket's own mode; the caller's flags are as before when
+ * it returns. */
+static int connect_now(int fd, int target, const struct sockaddr *address, socklen_t length,
+		       bool *ret_blocking)
 {
 	struct sockaddr_un by_fd = {.sun_family = AF_UNIX};
 	int flags = fcntl(fd, F_GETFL), r;
@@ -146,12 +153,14 @@ static bool finish(struct observer *observer, struct waiting *waiting)
 		return true;
 	if (waiting->again) {
 		error = connect_now(waiting->socket, waiting->target,
-				    (const struct sockaddr *)&waiting->address, waiting->length, &blocking);
+				    (const struct sockaddr *)&waiting->address, waiting->length,
+				    &blocking);
 		if (error == EAGAIN)
 			return false;
 	} else {
 		error = socket_option(waiting->socket, SO_ERROR, EIO);
-		if (error == 0 && getpeername(waiting->socket, (struct sockaddr *)&peer, &length) < 0) {
+		if (error == 0 &&
+		    getpeername(waiting->socket, (struct sockaddr *)&peer, &length) < 0) {
 			epoll_ctl(observer->epoll, EPOLL_CTL_MOD, waiting->socket, &event);
 			return false; /* the handshake is still under way */
 		}
@@ -204,13 +213,16 @@ void drop_waiting(struct observer *observer)
 static bool was_bound_inside(const struct observer *observer, const struct stat *st)
 {
 	for (size_t i = 0; i < observer->bound_count; i++)
-		if (observer->bound[i].device == st->st_dev && observer->bound[i].inode == st->st_ino)
+		if (observer->bound[i].device == st->st_dev &&
+		    observer->bound[i].inode == st->st_ino)
 			return true;
 	return false;
 }
 
-/* The host's socket at that path, if the permissions name it: an O_PATH fd; -1 none there, -2 there and not allowed. */
-static int allowed_host_socket(const struct observer *observer, const char *path, char real[static PATH_MAX])
+/* The host's socket at that path, if the permissions name it: an O_PATH fd; -1 none there, -2 there
+ * and not allowed. */
+static int allowed_host_socket(const struct observer *observer, const char *path,
+			       char real[static PATH_MAX])
 {
 	struct stat st;
 
@@ -223,8 +235,9 @@ static int allowed_host_socket(const struct observer *observer, const char *path
 }
 
 /* Takes ownership of fd. */
-static void connect_unix(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
-			 int fd, const struct sockaddr_un *address, socklen_t length)
+static void connect_unix(struct observer *observer, const struct seccomp_notif *call,
+			 const struct trap *trap, int fd, const struct sockaddr_un *address,
+			 socklen_t length)
 {
 	char path[sizeof(address->sun_path) + 1] = "", real[PATH_MAX];
 	struct found found = {.fd = -1};
@@ -232,8 +245,10 @@ static void connect_unix(struct observer *observer, const struct seccomp_notif *
 
 	if (length <= offsetof(struct sockaddr_un, sun_path) || address->sun_path[0] == '\0') {
 		/* An abstract name is one of the socket's own network namespace. */
-		if (observer->observed->own_network || length <= offsetof(struct sockaddr_un, sun_path)) {
-			perform_connect(observer, call->id, fd, -1, (const struct sockaddr *)address, length);
+		if (observer->observed->own_network ||
+		    length <= offsetof(struct sockaddr_un, sun_path)) {
+			perform_connect(observer, call->id, fd, -1,
+					(const struct sockaddr *)address, length);
 			return;
 		}
 		path[0] = '@';
@@ -250,15 +265,19 @@ static void connect_unix(struct observer *observer, const struct seccomp_notif *
 		close(fd);
 		return;
 	}
-	if (r == 0 && found.exists && S_ISSOCK(found.st.st_mode) && was_bound_inside(observer, &found.st)) {
-		perform_connect(observer, call->id, fd, found.fd, (const struct sockaddr *)address, length);
+	if (r == 0 && found.exists && S_ISSOCK(found.st.st_mode) &&
+	    was_bound_inside(observer, &found.st)) {
+		perform_connect(observer, call->id, fd, found.fd, (const struct sockaddr *)address,
+				length);
 		return;
 	}
-	/* Hidden directories make a host's socket look absent; it is asked for by its name all the same. */
+	/* Hidden directories make a host's socket look absent; it is asked for by its name all the
+	 * same. */
 	host = allowed_host_socket(observer, path[0] == '/' ? path : found.path, real);
 	if (host >= 0) {
 		close_fd(&found.fd);
-		perform_connect(observer, call->id, fd, host, (const struct sockaddr *)address, length);
+		perform_connect(observer, call->id, fd, host, (const struct sockaddr *)address,
+				length);
 		return;
 	}
 	if (host == -2)
@@ -269,8 +288,9 @@ static void connect_unix(struct observer *observer, const struct seccomp_notif *
 	close(fd);
 }
 
-static void bind_unix(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
-		      int fd, const struct sockaddr_un *address, socklen_t length)
+static void bind_unix(struct observer *observer, const struct seccomp_notif *call,
+		      const struct trap *trap, int fd, const struct sockaddr_un *address,
+		      socklen_t length)
 {
 	char path[sizeof(address->sun_path) + 1] = "";
 	struct sockaddr_un by_name = {.sun_family = AF_UNIX};
@@ -281,7 +301,8 @@ static void bind_unix(struct observer *observer, const struct seccomp_notif *cal
 	int r;
 
 	if (length <= offsetof(struct sockaddr_un, sun_path) || address->sun_path[0] == '\0') {
-		answer(observer, call->id, bind(fd, (const struct sockaddr *)address, length) < 0 ? errno : 0);
+		answer(observer, call->id,
+		       bind(fd, (const struct sockaddr *)address, length) < 0 ? errno : 0);
 		return;
 	}
 	memcpy(path, address->sun_path, length - offsetof(struct sockaddr_un, sun_path));
@@ -299,17 +320,22 @@ static void bind_unix(struct observer *observer, const struct seccomp_notif *cal
 	} else if (observer->bound_count == BOUND_MOST) {
 		answer(observer, call->id, ENOSPC);
 	} else {
-		/* From inside the directory, with the caller's umask: the name is then all of the path. */
+		/* From inside the directory, with the caller's umask: the name is then all of the
+		 * path. */
 		strcpy(by_name.sun_path, found.name);
 		mask_before = umask(caller_umask((pid_t)call->pid));
-		r = fchdir(found.fd) < 0 || bind(fd, (struct sockaddr *)&by_name, sizeof(by_name)) < 0 ? errno : 0;
+		r = fchdir(found.fd) < 0 ||
+				    bind(fd, (struct sockaddr *)&by_name, sizeof(by_name)) < 0
+			    ? errno
+			    : 0;
 		umask(mask_before);
 		if (r == 0 && fstatat(found.fd, found.name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 			observer->bound = reallocarray(observer->bound, observer->bound_count + 1,
 						       sizeof(*observer->bound));
 			if (!observer->bound)
 				abort();
-			observer->bound[observer->bound_count++] = (struct bound){st.st_dev, st.st_ino};
+			observer->bound[observer->bound_count++] =
+				(struct bound){st.st_dev, st.st_ino};
 		}
 		(void)!chdir("/");
 		answer(observer, call->id, r);
@@ -317,7 +343,8 @@ static void bind_unix(struct observer *observer, const struct seccomp_notif *cal
 	close(found.fd);
 }
 
-void serve_sockets(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap)
+void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
+		   const struct trap *trap)
 {
 	/* sendto: fd, buffer, length, flags, address, length; the others: fd, address, length */
 	int first = trap->kind == TRAP_SEND ? 4 : 1;
@@ -354,12 +381,14 @@ void serve_sockets(struct observer *observer, const struct seccomp_notif *call, 
 		answer(observer, call->id, EINVAL);
 	} else if (domain == AF_UNIX && trap->kind == TRAP_BIND) {
 		bind_unix(observer, call, trap, fd, &address.local, length);
-	} else if (domain == AF_UNIX && trap->kind == TRAP_CONNECT && address.any.sa_family == AF_UNIX) {
+	} else if (domain == AF_UNIX && trap->kind == TRAP_CONNECT &&
+		   address.any.sa_family == AF_UNIX) {
 		connect_unix(observer, call, trap, fd, &address.local, length);
 		return; /* it owns the fd now */
 	} else if (trap->kind != TRAP_BIND && observer->observed->own_network &&
 		   !is_inside(&address.any, length)) {
-		/* Libraries connect datagram sockets to port 0 to learn which of their own addresses would be used. */
+		/* Libraries connect datagram sockets to port 0 to learn which of their own
+		 * addresses would be used. */
 		if (socket_option(fd, SO_TYPE, 0) == SOCK_DGRAM && port_of(&address.any) == 0) {
 			answer(observer, call->id, ENETUNREACH);
 		} else {
@@ -370,8 +399,9 @@ void serve_sockets(struct observer *observer, const struct seccomp_notif *call, 
 		perform_connect(observer, call->id, fd, -1, &address.any, length);
 		return;
 	} else {
-		/* Binding and sending inside the network the sandbox has: the namespace is the wall, and there are no
-		 * datagram sockets of AF_UNIX that an address could lead elsewhere. */
+		/* Binding and sending inside the network the sandbox has: the namespace is the
+		 * wall, and there are no datagram sockets of AF_UNIX that an address could lead
+		 * elsewhere. */
 		answer_continue(observer, call->id);
 	}
 	close(fd);

@@ -14,7 +14,7 @@ struct redirect {
 
 struct command {
 	const char *
-	    *argv; /* NULL-terminated; words after quote removal, as far as they are constant */
+		*argv; /* NULL-terminated; words after quote removal, as far as they are constant */
 	size_t argc;
 	const char **assignments; /* NAME=VALUE before the command */
 	size_t assignment_count;
@@ -36,10 +36,11 @@ void parse_request(struct arena *arena, const struct request *request, struct pl
 /* The lexer alone: any bytes, any length; bounded in time, depth and memory. */
 void parse_shell(struct arena *arena, const char *text, size_t length, struct plan *ret_plan);
 
-/* The place in argv of the command that the wrapper at first (env, sudo, timeout ...) runs; 0 where that is no wrapper or
- * it runs none. */
+/* The place in argv of the command that the wrapper at first (env, sudo, timeout ...) runs; 0 where
+ * that is no wrapper or it runs none. */
 size_t parse_wrapped(const struct command *command, size_t first);
-/* The place of the first operand at or after first; with_value names the options ("-u --user") whose value is the next word. */
+/* The place of the first operand at or after first; with_value names the options ("-u --user")
+ * whose value is the next word. */
 size_t parse_operand(const struct command *command, size_t first, const char *with_value);
 /* True if word is one of a list of words with one space between them. */
 bool parse_word_in(const char *words, const char *word, size_t length);

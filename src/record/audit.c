@@ -24,24 +24,23 @@ struct audit {
 static int open_own(int directory, const char *name, const char *path, int flags, int *ret_fd,
 		    struct error **ret_error)
 {
-	_cleanup_close_ int fd =
-	    openat(directory, name,
-		   flags | O_RDWR | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0600);
+	_cleanup_close_ int fd = openat(
+		directory, name,
+		flags | O_RDWR | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0600);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		fail_errno(ret_error, E_ENGINE, errno, "cannot open %s in %s", name, path);
 		return error_hint(
-		    ret_error,
-		    "ward does not run what it cannot record: make the file writable, or set "
-		    "XDG_STATE_HOME to another place");
+			ret_error,
+			"ward does not run what it cannot record: make the file writable, or set "
+			"XDG_STATE_HOME to another place");
 	}
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH))) {
 		fail(ret_error, E_ENGINE, "%s in %s is not a file that you alone can write to",
 		     name, path);
-		return error_hint(
-		    ret_error,
-		    "run `ward audit verify`; if all holds, give it back with chown and chmod 600");
+		return error_hint(ret_error, "run `ward audit verify`; if all holds, give it back "
+					     "with chown and chmod 600");
 	}
 	*ret_fd = STEAL_FD(fd);
 	return 0;
@@ -52,12 +51,12 @@ static int fail_write(struct audit *audit, int errnum, const char *what, struct 
 	fail_errno(ret_error, E_ENGINE, errnum, "%s: %s", audit->path, what);
 	if (errnum == ENOSPC || errnum == EDQUOT)
 		return error_hint(
-		    ret_error,
-		    "ward does not run what it cannot record: free some space there, or set "
-		    "XDG_STATE_HOME to another place");
+			ret_error,
+			"ward does not run what it cannot record: free some space there, or set "
+			"XDG_STATE_HOME to another place");
 	return error_hint(
-	    ret_error,
-	    "ward does not run what it cannot record: check the file system that holds it");
+		ret_error,
+		"ward does not run what it cannot record: check the file system that holds it");
 }
 
 /* 0 or -errno. */
@@ -123,8 +122,8 @@ int audit_open(const char *directory, struct audit **ret_audit, struct error **r
 	audit = calloc(1, sizeof(*audit));
 	if (!audit)
 		abort();
-	*audit =
-	    (struct audit){.path = chain_words("%s/" LOG_NAME, directory), .log = -1, .head = -1};
+	*audit = (struct audit){
+		.path = chain_words("%s/" LOG_NAME, directory), .log = -1, .head = -1};
 	r = open_own(fd, LOG_NAME, directory, O_APPEND, &audit->log, ret_error);
 	if (r == 0)
 		r = open_own(fd, HEAD_NAME, directory, /* flags= */ 0, &audit->head, ret_error);
@@ -274,9 +273,9 @@ static int recover(struct audit *audit, struct head *head, uint64_t size, struct
 		return fail_errno(ret_error, E_ENGINE, -state, "cannot read %s", audit->path);
 	if (state == LINE_LONG)
 		return refuse(
-		    audit,
-		    chain_words("line %" PRIu64 " is too long to be a record", head->seq + 1),
-		    ret_error);
+			audit,
+			chain_words("line %" PRIu64 " is too long to be a record", head->seq + 1),
+			ret_error);
 	r = head_write(audit->head, head);
 	if (r < 0)
 		return fail_write(audit, -r, HEAD_NAME " beside it cannot be written", ret_error);
@@ -328,8 +327,9 @@ static int take_up(struct audit *audit, struct head *ret_head, struct error **re
 			      ret_error);
 	if (!head_fits(audit->log, ret_head))
 		return refuse(
-		    audit, chain_words("its last record is not the one that " HEAD_NAME " names"),
-		    ret_error);
+			audit,
+			chain_words("its last record is not the one that " HEAD_NAME " names"),
+			ret_error);
 	if ((uint64_t)st.st_size > ret_head->size)
 		return recover(audit, ret_head, (uint64_t)st.st_size, ret_error);
 	return 0;

@@ -28,7 +28,7 @@ static int open_to_read(const char *directory, const char *name, int *ret_fd,
 {
 	_cleanup_free_ char *path = chain_words("%s/%s", directory, name);
 	_cleanup_close_ int fd =
-	    open(path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+		open(path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0 && errno != ENOENT)
@@ -202,8 +202,8 @@ struct record_reader {
 static int read_record(const char *line, size_t length, void *data)
 {
 	struct record_reader *reader = data;
-	json_t *record =
-	    json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, /* error= */ NULL);
+	json_t *record = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
+				    /* error= */ NULL);
 	int r;
 
 	if (!json_is_object(record)) {

@@ -20,7 +20,7 @@ enum {
 static const uint64_t lock_wait_ns = 10 * UINT64_C(1000000000);
 
 const struct head chain_start = {
-    .hash = "0000000000000000000000000000000000000000000000000000000000000000",
+	.hash = "0000000000000000000000000000000000000000000000000000000000000000",
 };
 
 void chain_hash(const char *data, size_t length, char ret_text[static AUDIT_HASH_TEXT])
@@ -180,7 +180,7 @@ char *chain_follow(struct head *chain, const char *line, size_t length)
 	if (!read_seq(line, length, &seq) || memcmp(prev_at, PREV_KEY, sizeof(PREV_KEY) - 1) != 0 ||
 	    hash_at[-(ptrdiff_t)sizeof(HASH_KEY)] != '"')
 		return chain_words(
-		    "this is not a record of this log: its number or link is missing");
+			"this is not a record of this log: its number or link is missing");
 	if (seq > chain->seq + 1)
 		return chain_words("record %" PRIu64 " is missing: record %" PRIu64
 				   " stands in its place",
@@ -192,11 +192,11 @@ char *chain_follow(struct head *chain, const char *line, size_t length)
 	prev_at += sizeof(PREV_KEY) - 1;
 	if (memcmp(prev_at, chain->hash, HASH_LENGTH) != 0)
 		return chain_words(
-		    "record %" PRIu64
-		    " does not follow the record before it: one of the two was replaced",
-		    seq);
-	record =
-	    json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, /* error= */ NULL);
+			"record %" PRIu64
+			" does not follow the record before it: one of the two was replaced",
+			seq);
+	record = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
+			    /* error= */ NULL);
 	object = json_is_object(record);
 	json_decref(record);
 	if (!object)

@@ -13,7 +13,8 @@
 
 enum { NAME_MOST = 100, UNUSED_SECONDS = 7 * 24 * 3600, SWEEP_MOST = 100 };
 
-/* A pid alone comes again; with the time its process started it does not. 0: there is no such process. */
+/* A pid alone comes again; with the time its process started it does not. 0: there is no such
+ * process. */
 static unsigned long long start_of(int pid)
 {
 	_cleanup_free_ char *text = NULL;
@@ -51,32 +52,41 @@ static bool is_plain(const char *name)
 	size_t length = strlen(name);
 
 	return length > 0 && length <= NAME_MOST && name[0] != '.' &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@+:") == length;
+	       strspn(name,
+		      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@+:") ==
+		       length;
 }
 
-int session_open(const char *state, const char *name, struct session *ret_session, struct error **ret_error)
+int session_open(const char *state, const char *name, struct session *ret_session,
+		 struct error **ret_error)
 {
 	_cleanup_free_ char *id = name ? strdup(name) : default_id(), *parent = NULL, *tmp = NULL;
 
 	if (!is_plain(id)) {
 		fail(ret_error, E_USAGE, "'%s' cannot be the name of a session", id);
-		return error_hint(ret_error, "use up to %d letters, digits and . _ - @ + :", NAME_MOST);
+		return error_hint(ret_error,
+				  "use up to %d letters, digits and . _ - @ + :", NAME_MOST);
 	}
-	if (asprintf(&parent, "%s/sessions/%s", state, id) < 0 || asprintf(&tmp, "%s/tmp", parent) < 0)
+	if (asprintf(&parent, "%s/sessions/%s", state, id) < 0 ||
+	    asprintf(&tmp, "%s/tmp", parent) < 0)
 		abort();
 	ret_session->fresh = false;
 	if (mkdir(tmp, 0700) < 0 && errno != EEXIST) {
 		int r = errno == ENOENT ? make_directories(parent, 0700) : -errno;
 
 		if (r < 0 || (mkdir(tmp, 0700) < 0 && errno != EEXIST)) {
-			fail_errno(ret_error, E_ENGINE, r < 0 ? -r : errno, "making the private /tmp %s", tmp);
-			return error_hint(ret_error, "the state directory must be writable: see XDG_STATE_HOME");
+			fail_errno(ret_error, E_ENGINE, r < 0 ? -r : errno,
+				   "making the private /tmp %s", tmp);
+			return error_hint(
+				ret_error,
+				"the state directory must be writable: see XDG_STATE_HOME");
 		}
 		ret_session->fresh = true;
 		/* As /tmp is: a program may look. The directory above it lets nobody in. */
 		chmod(tmp, 01777);
 	} else {
-		(void)utimensat(AT_FDCWD, parent, NULL, 0); /* a named session ends by not being used */
+		(void)utimensat(AT_FDCWD, parent, NULL,
+				0); /* a named session ends by not being used */
 	}
 	ret_session->id = STEAL(id);
 	ret_session->tmp = STEAL(tmp);
@@ -98,7 +108,8 @@ static bool has_ended(int directory, const char *name)
 
 	if (sscanf(name, "pid-%d-%llu", &pid, &start) == 2)
 		return start_of(pid) != start;
-	return fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime + UNUSED_SECONDS < time(NULL);
+	return fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_mtime + UNUSED_SECONDS < time(NULL);
 }
 
 void session_sweep(const char *state)

@@ -18,19 +18,22 @@ enum { SCHEMA_VERSION = 1, BUSY_MS = 5000 };
 #define DATABASE_NAME "state.db"
 
 static const char schema[] =
-    "CREATE TABLE meta (one INTEGER PRIMARY KEY CHECK (one = 1), log_offset INTEGER NOT NULL, "
-    "log_hash TEXT NOT NULL);"
-    "INSERT INTO meta VALUES (1, 0, '');"
-    "CREATE TABLE records (seq INTEGER PRIMARY KEY, run TEXT, kind TEXT NOT NULL, json TEXT NOT "
-    "NULL);"
-    "CREATE INDEX records_of_run ON records (run, seq);"
-    "CREATE TABLE runs (id TEXT PRIMARY KEY, seq INTEGER NOT NULL, time TEXT, agent TEXT, session "
-    "TEXT, command TEXT,"
-    " cwd TEXT, verdict TEXT, exit_code INTEGER, signal INTEGER, timed_out INTEGER, [limit] TEXT, "
-    "duration_ms REAL,"
-    " denials INTEGER NOT NULL DEFAULT 0, error TEXT, ended INTEGER NOT NULL DEFAULT 0);"
-    "CREATE INDEX runs_by_age ON runs (seq);"
-    "PRAGMA user_version = 1;";
+	"CREATE TABLE meta (one INTEGER PRIMARY KEY CHECK (one = 1), log_offset INTEGER NOT NULL, "
+	"log_hash TEXT NOT NULL);"
+	"INSERT INTO meta VALUES (1, 0, '');"
+	"CREATE TABLE records (seq INTEGER PRIMARY KEY, run TEXT, kind TEXT NOT NULL, json TEXT "
+	"NOT "
+	"NULL);"
+	"CREATE INDEX records_of_run ON records (run, seq);"
+	"CREATE TABLE runs (id TEXT PRIMARY KEY, seq INTEGER NOT NULL, time TEXT, agent TEXT, "
+	"session "
+	"TEXT, command TEXT,"
+	" cwd TEXT, verdict TEXT, exit_code INTEGER, signal INTEGER, timed_out INTEGER, [limit] "
+	"TEXT, "
+	"duration_ms REAL,"
+	" denials INTEGER NOT NULL DEFAULT 0, error TEXT, ended INTEGER NOT NULL DEFAULT 0);"
+	"CREATE INDEX runs_by_age ON runs (seq);"
+	"PRAGMA user_version = 1;";
 
 enum statement {
 	READ_META,
@@ -53,22 +56,25 @@ enum statement {
 	"ended"
 
 static const char *const statements[STATEMENTS] = {
-    [READ_META] = "SELECT log_offset, log_hash FROM meta",
-    [WRITE_META] = "UPDATE meta SET log_offset = ?1, log_hash = ?2",
-    [ADD_RECORD] = "INSERT INTO records VALUES (?1, ?2, ?3, ?4)",
-    [ADD_RUN] = "INSERT OR IGNORE INTO runs (id, seq, time) VALUES (?1, ?2, ?3)",
-    [START_RUN] = "UPDATE runs SET agent = ?2, session = ?3, command = ?4, cwd = ?5, verdict = ?6 "
-		  "WHERE id = ?1",
-    [END_RUN] =
-	"UPDATE runs SET exit_code = ?2, signal = ?3, timed_out = ?4, [limit] = ?5, duration_ms = "
-	"?6,"
-	" denials = ?7, error = ?8, verdict = coalesce(?9, verdict), ended = 1 WHERE id = ?1",
-    [LIST_RUNS] = "SELECT " RUN_COLUMNS " FROM runs ORDER BY seq DESC LIMIT ?1",
-    [LAST_RUN] = "SELECT id FROM runs ORDER BY seq DESC LIMIT 1",
-    [FIND_RUNS] = "SELECT id FROM runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC, "
-		  "seq DESC LIMIT 2",
-    [ONE_RUN] = "SELECT " RUN_COLUMNS " FROM runs WHERE id = ?1",
-    [RECORDS_OF_RUN] = "SELECT json FROM records WHERE run = ?1 ORDER BY seq",
+	[READ_META] = "SELECT log_offset, log_hash FROM meta",
+	[WRITE_META] = "UPDATE meta SET log_offset = ?1, log_hash = ?2",
+	[ADD_RECORD] = "INSERT INTO records VALUES (?1, ?2, ?3, ?4)",
+	[ADD_RUN] = "INSERT OR IGNORE INTO runs (id, seq, time) VALUES (?1, ?2, ?3)",
+	[START_RUN] =
+		"UPDATE runs SET agent = ?2, session = ?3, command = ?4, cwd = ?5, verdict = ?6 "
+		"WHERE id = ?1",
+	[END_RUN] = "UPDATE runs SET exit_code = ?2, signal = ?3, timed_out = ?4, [limit] = ?5, "
+		    "duration_ms = "
+		    "?6,"
+		    " denials = ?7, error = ?8, verdict = coalesce(?9, verdict), ended = 1 WHERE "
+		    "id = ?1",
+	[LIST_RUNS] = "SELECT " RUN_COLUMNS " FROM runs ORDER BY seq DESC LIMIT ?1",
+	[LAST_RUN] = "SELECT id FROM runs ORDER BY seq DESC LIMIT 1",
+	[FIND_RUNS] =
+		"SELECT id FROM runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC, "
+		"seq DESC LIMIT 2",
+	[ONE_RUN] = "SELECT " RUN_COLUMNS " FROM runs WHERE id = ?1",
+	[RECORDS_OF_RUN] = "SELECT json FROM records WHERE run = ?1 ORDER BY seq",
 };
 
 struct store {
@@ -105,13 +111,14 @@ static int fail_database(struct store *store, struct error **ret_error)
 		bool damaged;
 		const char *hint;
 	} known[] = {
-	    {SQLITE_BUSY, false, "another process is using it: try again"},
-	    {SQLITE_FULL, false, "free some space there, or set XDG_STATE_HOME to another place"},
-	    {SQLITE_IOERR, false, "check the file system that holds it"},
-	    {SQLITE_CORRUPT, true, NULL},
-	    {SQLITE_NOTADB, true, NULL},
-	    {SQLITE_CONSTRAINT, true, NULL},
-	    {SQLITE_ERROR, true, NULL}, /* a table or column is missing */
+		{SQLITE_BUSY, false, "another process is using it: try again"},
+		{SQLITE_FULL, false,
+		 "free some space there, or set XDG_STATE_HOME to another place"},
+		{SQLITE_IOERR, false, "check the file system that holds it"},
+		{SQLITE_CORRUPT, true, NULL},
+		{SQLITE_NOTADB, true, NULL},
+		{SQLITE_CONSTRAINT, true, NULL},
+		{SQLITE_ERROR, true, NULL}, /* a table or column is missing */
 	};
 	const char *hint = NULL;
 	int code = sqlite3_errcode(store->database) & 0xff;
@@ -202,8 +209,9 @@ static void bind_end(sqlite3_stmt *statement, const json_t *record)
 		const char *member;
 		void (*bind)(sqlite3_stmt *statement, int index, const json_t *value);
 	} columns[] = {
-	    {"exit_code", bind_number}, {"signal", bind_number},      {"timed_out", bind_number},
-	    {"limit", bind_text},	{"duration_ms", bind_number},
+		{"exit_code", bind_number},   {"signal", bind_number},
+		{"timed_out", bind_number},   {"limit", bind_text},
+		{"duration_ms", bind_number},
 	};
 
 	for (size_t i = 0; i < ELEMENTS(columns); i++)
@@ -218,8 +226,8 @@ static const struct {
 	enum statement statement;
 	void (*bind)(sqlite3_stmt *statement, const json_t *record);
 } run_kinds[] = {
-    {"run.start", START_RUN, bind_start},
-    {"run.end", END_RUN, bind_end},
+	{"run.start", START_RUN, bind_start},
+	{"run.end", END_RUN, bind_end},
 };
 
 static int take_run(struct store *store, const char *kind, const json_t *record,
@@ -341,8 +349,8 @@ static bool is_up_to_date(struct store *store)
 		return false;
 	if (asprintf(&path, "%s/audit.log", store->directory) < 0)
 		abort();
-	same =
-	    stat(path, &st) == 0 ? (uint64_t)st.st_size == offset : errno == ENOENT && offset == 0;
+	same = stat(path, &st) == 0 ? (uint64_t)st.st_size == offset
+				    : errno == ENOENT && offset == 0;
 	free(path);
 	return same;
 }
@@ -356,7 +364,7 @@ static int read_version(struct store *store, int *ret_version, struct error **re
 	int r = 0;
 
 	if (sqlite3_prepare_v2(store->database, "PRAGMA user_version", -1, &statement, NULL) ==
-		SQLITE_OK &&
+		    SQLITE_OK &&
 	    sqlite3_step(statement) == SQLITE_ROW)
 		*ret_version = sqlite3_column_int(statement, 0);
 	else
@@ -384,8 +392,8 @@ static int bring_up_to_date(struct store *store, struct error **ret_error)
 		     "%s was made by a newer ward (schema %d; this one knows %d)", store->path,
 		     version, SCHEMA_VERSION);
 		r = error_hint(
-		    ret_error,
-		    "use that ward, or delete the file: it is made anew from the audit log");
+			ret_error,
+			"use that ward, or delete the file: it is made anew from the audit log");
 	}
 	if (r == 0 && version == 0)
 		r = execute(store, schema, ret_error);
@@ -413,14 +421,15 @@ static int open_database(struct store *store, int directory, struct error **ret_
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, r;
 	/* SQLite would make it readable for others; its own files beside it take over this one's
 	 * mode. */
-	_cleanup_close_ int fd = openat(
-	    directory, DATABASE_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	_cleanup_close_ int fd =
+		openat(directory, DATABASE_NAME,
+		       O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
 	if (fd < 0) {
 		fail_errno(ret_error, E_ENGINE, errno, "cannot open %s", store->path);
 		return error_hint(
-		    ret_error,
-		    "make it writable, or delete it: it is made anew from the audit log");
+			ret_error,
+			"make it writable, or delete it: it is made anew from the audit log");
 	}
 	if (sqlite3_open_v2(store->path, &store->database, flags, NULL) != SQLITE_OK)
 		return fail_database(store, ret_error);
@@ -585,8 +594,8 @@ static int add_records(struct store *store, const char *id, json_t *run, struct 
 	sqlite3_bind_text(rows, 1, id, -1, SQLITE_TRANSIENT);
 	while ((state = sqlite3_step(rows)) == SQLITE_ROW) {
 		json_t *record =
-		    json_loadb((const char *)sqlite3_column_text(rows, 0),
-			       (size_t)sqlite3_column_bytes(rows, 0), JSON_ALLOW_NUL, NULL);
+			json_loadb((const char *)sqlite3_column_text(rows, 0),
+				   (size_t)sqlite3_column_bytes(rows, 0), JSON_ALLOW_NUL, NULL);
 		const char *kind = json_string_value(json_object_get(record, "kind"));
 
 		if (kind && strcmp(kind, "run.start") == 0)

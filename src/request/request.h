@@ -37,14 +37,14 @@ struct request {
 	enum level level;
 	enum network network;
 	struct list read, write, deny; /* file rules as given: paths or globs */
-	struct list sockets;           /* host sockets by name or path */
+	struct list sockets;	       /* host sockets by name or path */
 	struct list environment;       /* NAME=VALUE to set */
 	struct list keep_environment;  /* names to keep though they look secret */
 	struct limits limits;
 	uint64_t keep_output; /* bytes of each stream kept for the result */
 
 	char *agent, *session, *tool, *call_id, *turn,
-	    *reason; /* who asks, and why; each may be NULL */
+		*reason; /* who asks, and why; each may be NULL */
 	bool json, quiet, no_pty;
 };
 

@@ -30,7 +30,8 @@ void capture_add(struct capture *capture, const char *data, size_t length)
 
 		while (room < need)
 			room *= 2;
-		if (capture->head_length == 0 || (capture->head_length - 1) / 4096 != (need - 1) / 4096)
+		if (capture->head_length == 0 ||
+		    (capture->head_length - 1) / 4096 != (need - 1) / 4096)
 			capture->head = reserve(capture->head, room);
 		memcpy(capture->head + capture->head_length, data, part);
 		capture->head_length += part;

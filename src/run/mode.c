@@ -11,14 +11,16 @@ static const char *variable(const struct list *environment, const char *name)
 	size_t length = strlen(name);
 
 	for (size_t i = environment->count; i-- > 0;)
-		if (strncmp(environment->items[i], name, length) == 0 && environment->items[i][length] == '=')
+		if (strncmp(environment->items[i], name, length) == 0 &&
+		    environment->items[i][length] == '=')
 			return environment->items[i] + length + 1;
 	return NULL;
 }
 
 static void find_candidates(struct prepared *prepared)
 {
-	const char *program = prepared->argv.items[0], *path = variable(&prepared->environment, "PATH");
+	const char *program = prepared->argv.items[0],
+		   *path = variable(&prepared->environment, "PATH");
 
 	if (strchr(program, '/')) {
 		list_add(&prepared->candidates, program);
@@ -32,7 +34,8 @@ static void find_candidates(struct prepared *prepared)
 		if (length == 0)
 			list_add_printf(&prepared->candidates, "./%s", program);
 		else
-			list_add_printf(&prepared->candidates, "%.*s/%s", (int)length, path, program);
+			list_add_printf(&prepared->candidates, "%.*s/%s", (int)length, path,
+					program);
 		if (path[length] == '\0')
 			return;
 		path += length + 1;
@@ -50,7 +53,8 @@ static int prepare_exec(const struct request *request, const struct list *enviro
 {
 	if (request->argv.count == 0 || !request->argv.items[0][0]) {
 		fail(ret_error, E_USAGE, "there is no command to run");
-		return error_hint(ret_error, "ward run -- COMMAND ARGUMENT..., or ward run -c 'SCRIPT'");
+		return error_hint(ret_error,
+				  "ward run -- COMMAND ARGUMENT..., or ward run -c 'SCRIPT'");
 	}
 	copy(&ret_prepared->argv, &request->argv);
 	copy(&ret_prepared->environment, environment);

@@ -13,8 +13,8 @@ struct prepared {
 };
 
 struct way {
-	int (*prepare)(const struct request *request, const struct list *environment, struct prepared *ret_prepared,
-		       struct error **ret_error);
+	int (*prepare)(const struct request *request, const struct list *environment,
+		       struct prepared *ret_prepared, struct error **ret_error);
 	bool streams; /* output is shown as it comes, else only returned */
 };
 

@@ -12,8 +12,10 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-/* SIGTSTP comes from a keyboard whose mode is not ours, or from another process; SIGCONT after any stop. */
-static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
+/* SIGTSTP comes from a keyboard whose mode is not ours, or from another process; SIGCONT after any
+ * stop. */
+static const int passed_on[] = {SIGINT,	 SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
+				SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
 
 /* After a kill, how long the caller's reader may take for what is still in our buffers. */
 static const uint64_t flush_ns = 1000000000;
@@ -27,9 +29,8 @@ struct run {
 	struct pump *keys, *screen; /* the terminal, both ways */
 	int signals;
 	uint64_t started, deadline, killed; /* monotonic; 0: not yet, none */
-	bool keyboard;                      /* the command has the terminal */
-	bool ended;                         /* the command itself */
-	bool gone;                          /* init, and everything with it */
+	bool keyboard;			    /* the command has the terminal */
+	bool gone;			    /* init, and everything with it */
 };
 
 static void relay_signals(sigset_t *set)
@@ -39,14 +40,14 @@ static void relay_signals(sigset_t *set)
 		sigaddset(set, passed_on[i]);
 }
 
-void run_block_signals(sigset_t *ret_before)
+bool run_block_signals(sigset_t *ret_before)
 {
 	sigset_t set;
 
 	relay_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, ret_before);
-	signal(SIGPIPE, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN); /* the terminal is put right again from wherever we are */
+	return signal(SIGPIPE, SIG_IGN) == SIG_IGN;
 }
 
 static void order(struct run *run, enum init_order_kind kind, int value)
@@ -65,7 +66,8 @@ static void end_sandbox(struct run *run, enum run_limit limit)
 	run->outcome->timed_out = limit == LIMIT_TIME;
 	run->killed = monotonic_ns();
 	if (run->entry->walls & WALL_BIT(WALL_PID_NAMESPACE))
-		sys_pidfd_send_signal(run->entry->pidfd, SIGKILL); /* pid 1: nothing inside survives it */
+		sys_pidfd_send_signal(run->entry->pidfd,
+				      SIGKILL); /* pid 1: nothing inside survives it */
 	else
 		close_fd(&run->entry->control); /* then init itself must end its children first */
 }
@@ -109,35 +111,12 @@ static void command_stopped(struct run *run, int signal)
 
 static void hear_init(struct run *run)
 {
-	struct init_event event;
-	ssize_t length = read(run->entry->control, &event, sizeof(event));
+	int signal;
 
-	if (length != sizeof(event)) {
+	if (read(run->entry->control, &signal, sizeof(signal)) == sizeof(signal))
+		command_stopped(run, signal);
+	else
 		close_fd(&run->entry->control);
-		return;
-	}
-	switch (event.kind) {
-	case INIT_STARTED:
-		run->outcome->started = true;
-		run->started = monotonic_ns();
-		if (run->limits->time_ns)
-			run->deadline = run->started + run->limits->time_ns;
-		break;
-	case INIT_EXEC_FAILED:
-		run->outcome->exec_error = event.value;
-		break;
-	case INIT_STOPPED:
-		command_stopped(run, event.value);
-		break;
-	case INIT_ENDED:
-		run->ended = true;
-		run->outcome->status = event.value;
-		run->outcome->duration_ms = (double)(monotonic_ns() - run->started) / 1e6;
-		run->outcome->io_read = event.io_read;
-		run->outcome->io_write = event.io_write;
-		run->outcome->tasks = event.tasks;
-		break;
-	}
 }
 
 static void hear_signals(struct run *run)
@@ -172,9 +151,11 @@ static size_t all_pumps(struct run *run, struct pump *pumps[static 5])
 
 	for (size_t i = 0; i < ELEMENTS(every); i++) {
 		bool is_keys = every[i] == run->keys && run->keys;
-		bool is_typed = every[i] == run->streams->input && every[i] && isatty(every[i]->from);
+		bool is_typed =
+			every[i] == run->streams->input && every[i] && isatty(every[i]->from);
 
-		if (!every[i] || (is_keys && !run->keyboard) || (is_typed && tcgetpgrp(every[i]->from) != getpgrp()))
+		if (!every[i] || (is_keys && !run->keyboard) ||
+		    (is_typed && tcgetpgrp(every[i]->from) != getpgrp()))
 			continue;
 		pumps[count++] = every[i];
 	}
@@ -183,7 +164,8 @@ static size_t all_pumps(struct run *run, struct pump *pumps[static 5])
 
 static bool output_finished(const struct run *run)
 {
-	const struct pump *outputs[] = {run->streams->output[0], run->streams->output[1], run->screen};
+	const struct pump *outputs[] = {run->streams->output[0], run->streams->output[1],
+					run->screen};
 
 	if (!run->gone)
 		return false;
@@ -219,8 +201,10 @@ static void serve_once(struct run *run)
 	};
 
 	for (size_t i = 0; i < pump_count; i++) {
-		fds[count++] = (struct pollfd){pump_wants_read(pumps[i]) ? pumps[i]->from : -1, POLLIN, 0};
-		fds[count++] = (struct pollfd){pump_wants_write(pumps[i]) ? pumps[i]->to : -1, POLLOUT, 0};
+		fds[count++] =
+			(struct pollfd){pump_wants_read(pumps[i]) ? pumps[i]->from : -1, POLLIN, 0};
+		fds[count++] =
+			(struct pollfd){pump_wants_write(pumps[i]) ? pumps[i]->to : -1, POLLOUT, 0};
 	}
 	if (poll(fds, count, patience(run)) < 0)
 		return;
@@ -231,19 +215,24 @@ static void serve_once(struct run *run)
 			pump_move(pumps[i]);
 	if (run->gone) /* what is still in the pipes is all that will ever come */
 		for (size_t i = 0; i < pump_count; i++)
-			while (pumps[i] != run->keys && pumps[i] != run->streams->input && pump_move(pumps[i]))
+			while (pumps[i] != run->keys && pumps[i] != run->streams->input &&
+			       pump_move(pumps[i]))
 				;
 	if (fds[0].revents)
 		hear_signals(run);
 	if (fds[1].revents)
 		hear_init(run);
-	if (fds[3].revents)
+	if (fds[3].revents) {
 		run->gone = true;
-	if (run->streams->input && run->streams->input->from < 0 && pump_finished(run->streams->input)) {
-		pump_free(run->streams->input); /* closes the pipe: the command sees the end of its input */
+		run->outcome->duration_ms = (double)(monotonic_ns() - run->started) / 1e6;
+	}
+	if (run->streams->input && run->streams->input->from < 0 &&
+	    pump_finished(run->streams->input)) {
+		pump_free(run->streams->input); /* closes the pipe: the command sees the end of its
+						   input */
 		run->streams->input = NULL;
 	}
-	if (run->deadline && monotonic_ns() >= run->deadline && !run->ended)
+	if (run->deadline && monotonic_ns() >= run->deadline)
 		end_sandbox(run, LIMIT_TIME);
 	if (run->limits->output && output_so_far(run->streams) > run->limits->output)
 		end_sandbox(run, LIMIT_OUTPUT);
@@ -258,37 +247,51 @@ static void start_terminal(struct run *run)
 		return;
 	terminal_copy_modes(streams, master);
 	terminal_copy_size(streams, master);
-	run->screen = pump_new(fcntl(master, F_DUPFD_CLOEXEC, 3), fcntl(streams->terminal, F_DUPFD_CLOEXEC, 3));
+	run->screen = pump_new(fcntl(master, F_DUPFD_CLOEXEC, 3),
+			       fcntl(streams->terminal, F_DUPFD_CLOEXEC, 3));
 	run->screen->captures[0] = &streams->captured[0];
 	run->screen->captures[1] = &streams->aggregated;
-	run->keys = pump_new(fcntl(streams->terminal, F_DUPFD_CLOEXEC, 3), fcntl(master, F_DUPFD_CLOEXEC, 3));
+	run->keys = pump_new(fcntl(streams->terminal, F_DUPFD_CLOEXEC, 3),
+			     fcntl(master, F_DUPFD_CLOEXEC, 3));
 	if (streams->all_terminal && terminal_is_ours(streams)) {
 		terminal_make_raw(streams);
 		run->keyboard = true;
 	}
 }
 
-/* What init could not tell because it was killed with everything else, and what only its parent learns. */
+/* What init said last, unless it was killed with everything else, and what only its parent learns.
+ */
 static void collect(struct run *run)
 {
+	struct outcome *outcome = run->outcome;
 	struct rusage usage;
+	struct init_end end;
 
 	if (wait4(run->entry->init, NULL, 0, &usage) > 0) {
-		run->outcome->cpu_ms = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
-				       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
-		run->outcome->max_rss_kb = (uint64_t)usage.ru_maxrss;
+		outcome->cpu_ms = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
+				  (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
+		outcome->max_rss_kb = (uint64_t)usage.ru_maxrss;
 	}
-	if (!run->ended) {
-		run->outcome->status = SIGKILL;
-		run->outcome->duration_ms =
-			run->started ? (double)(monotonic_ns() - run->started) / 1e6 : 0;
+	fcntl(run->entry->end, F_SETFL, O_NONBLOCK);
+	if (read(run->entry->end, &end, sizeof(end)) == sizeof(end)) {
+		outcome->exec_error = end.exec_error;
+		outcome->status = end.status;
+		outcome->io_read = end.io_read;
+		outcome->io_write = end.io_write;
+		outcome->tasks = end.tasks;
+	} else {
+		outcome->status = SIGKILL;
 	}
 }
 
 int run_serve(struct entry *entry, struct streams *streams, const struct limits *limits,
-	      const struct attendant *attendant, struct outcome *ret_outcome, struct error **ret_error)
+	      const struct attendant *attendant, struct outcome *ret_outcome,
+	      struct error **ret_error)
 {
-	struct run run = {.entry = entry, .streams = streams, .limits = limits, .attendant = attendant,
+	struct run run = {.entry = entry,
+			  .streams = streams,
+			  .limits = limits,
+			  .attendant = attendant,
 			  .outcome = ret_outcome};
 	sigset_t set;
 
@@ -300,6 +303,9 @@ int run_serve(struct entry *entry, struct streams *streams, const struct limits 
 	for (int i = 0; i < 3; i++)
 		close_fd(&streams->close_after_start[i]);
 	start_terminal(&run);
+	run.started = monotonic_ns();
+	if (limits->time_ns)
+		run.deadline = run.started + limits->time_ns;
 	while (!output_finished(&run))
 		serve_once(&run);
 	terminal_restore(streams);

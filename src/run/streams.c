@@ -15,8 +15,8 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-/* A second way to the same terminal or pipe with flags of its own: setting O_NONBLOCK on the fd we were given would change it
- * for everyone who shares it. */
+/* A second way to the same terminal or pipe with flags of its own: setting O_NONBLOCK on the fd we
+ * were given would change it for everyone who shares it. */
 static int reopen(int fd, int flags)
 {
 	char path[64];
@@ -91,12 +91,14 @@ static bool pump_write(struct pump *pump)
 
 	if (!pump_wants_write(pump))
 		return false;
-	put = pump->to_is_socket ? send(pump->to, pump->data + pump->start, length, MSG_DONTWAIT | MSG_NOSIGNAL)
+	put = pump->to_is_socket ? send(pump->to, pump->data + pump->start, length,
+					MSG_DONTWAIT | MSG_NOSIGNAL)
 				 : write(pump->to, pump->data + pump->start, length);
 	if (put < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (put < 0) {
-		/* The reader is gone. The writer must learn it, as it would without us between them. */
+		/* The reader is gone. The writer must learn it, as it would without us between
+		 * them. */
 		close_fd(&pump->to);
 		close_fd(&pump->from);
 		pump->start = pump->end = 0;
@@ -122,7 +124,8 @@ static bool is_socket(int fd)
 	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-/* A pipe for an output stream: the command's end into stdio, ours into a pump towards the caller's fd. */
+/* A pipe for an output stream: the command's end into stdio, ours into a pump towards the caller's
+ * fd. */
 static int relay_output(struct streams *streams, int number, bool show, struct error **ret_error)
 {
 	struct pump *pump;
@@ -134,7 +137,8 @@ static int relay_output(struct streams *streams, int number, bool show, struct e
 	if (show && fcntl(number, F_GETFD) >= 0) {
 		struct stat st;
 
-		/* A regular file is written through the fd we were given, whose offset others share. */
+		/* A regular file is written through the fd we were given, whose offset others
+		 * share. */
 		to = fstat(number, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
 			     ? reopen(number, O_WRONLY)
 			     : fcntl(number, F_DUPFD_CLOEXEC, 3);
@@ -155,7 +159,8 @@ static bool same_place(void)
 {
 	struct stat out, err;
 
-	return fstat(1, &out) == 0 && fstat(2, &err) == 0 && out.st_dev == err.st_dev && out.st_ino == err.st_ino &&
+	return fstat(1, &out) == 0 && fstat(2, &err) == 0 && out.st_dev == err.st_dev &&
+	       out.st_ino == err.st_ino &&
 	       syscall(SYS_kcmp, getpid(), getpid(), KCMP_FILE, 1, 2) == 0;
 }
 
@@ -178,8 +183,10 @@ static bool is_null_device(const struct stat *st)
 	return S_ISCHR(st->st_mode) && major(st->st_rdev) == 1 && minor(st->st_rdev) == 3;
 }
 
-/* Never an fd that lies on a mount of the host: through it a mode could be changed, or a directory left. */
-static int open_input(const struct request *request, struct streams *streams, struct error **ret_error)
+/* Never an fd that lies on a mount of the host: through it a mode could be changed, or a directory
+ * left. */
+static int open_input(const struct request *request, struct streams *streams,
+		      struct error **ret_error)
 {
 	char link[PATH_MAX];
 	struct statfs fs;
@@ -192,9 +199,12 @@ static int open_input(const struct request *request, struct streams *streams, st
 	}
 	if (request->level == LEVEL_NONE ||
 	    (S_ISFIFO(st.st_mode) && fstatfs(0, &fs) == 0 && fs.f_type == MAGIC_PIPEFS)) {
-		streams->stdio[0] = (struct stdio){.kind = STDIO_FD, .fd = fcntl(0, F_DUPFD_CLOEXEC, 3)};
+		streams->stdio[0] =
+			(struct stdio){.kind = STDIO_FD, .fd = fcntl(0, F_DUPFD_CLOEXEC, 3)};
 		streams->close_after_start[0] = streams->stdio[0].fd;
-		return streams->stdio[0].fd < 0 ? fail_errno(ret_error, E_ENGINE, errno, "copying standard input") : 0;
+		return streams->stdio[0].fd < 0
+			       ? fail_errno(ret_error, E_ENGINE, errno, "copying standard input")
+			       : 0;
 	}
 	length = S_ISREG(st.st_mode) ? readlink("/proc/self/fd/0", link, sizeof(link) - 1) : -1;
 	if (length > 0) {
@@ -202,19 +212,21 @@ static int open_input(const struct request *request, struct streams *streams, st
 
 		link[length] = '\0';
 		/* Its name must still lead to it, and not below the private /tmp. */
-		if (stat(link, &again) == 0 && again.st_dev == st.st_dev && again.st_ino == st.st_ino &&
-		    access(link, R_OK) == 0 && strncmp(link, "/tmp/", 5) != 0) {
+		if (stat(link, &again) == 0 && again.st_dev == st.st_dev &&
+		    again.st_ino == st.st_ino && access(link, R_OK) == 0 &&
+		    strncmp(link, "/tmp/", 5) != 0) {
 			streams->input_path = strdup(link);
 			streams->input_file = 0;
-			streams->stdio[0] =
-				(struct stdio){.kind = STDIO_FILE, .fd = 0, .path = streams->input_path};
+			streams->stdio[0] = (struct stdio){
+				.kind = STDIO_FILE, .fd = 0, .path = streams->input_path};
 			return 0;
 		}
 	}
 	return relay_input(streams, ret_error);
 }
 
-int streams_open(const struct request *request, bool stream, struct streams *ret_streams, struct error **ret_error)
+int streams_open(const struct request *request, bool stream, struct streams *ret_streams,
+		 struct error **ret_error)
 {
 	bool show = stream && !request->json, merged;
 	bool tty[3];
@@ -230,7 +242,8 @@ int streams_open(const struct request *request, bool stream, struct streams *ret
 	for (int i = 0; i < 3 && ret_streams->terminal < 0; i++)
 		if (tty[i])
 			ret_streams->terminal = reopen(i, O_RDWR);
-	if (ret_streams->terminal >= 0 && tcgetattr(ret_streams->terminal, &ret_streams->before) < 0)
+	if (ret_streams->terminal >= 0 &&
+	    tcgetattr(ret_streams->terminal, &ret_streams->before) < 0)
 		close_fd(&ret_streams->terminal);
 	if (ret_streams->terminal < 0)
 		memset(tty, 0, sizeof(tty));
@@ -267,7 +280,8 @@ void streams_done(struct streams *streams)
 	for (int i = 0; i < 3; i++)
 		close_fd(&streams->close_after_start[i]);
 	free(streams->input_path);
-	*streams = (struct streams){.terminal = -1, .input_file = -1, .close_after_start = {-1, -1, -1}};
+	*streams = (struct streams){
+		.terminal = -1, .input_file = -1, .close_after_start = {-1, -1, -1}};
 }
 
 bool terminal_is_ours(const struct streams *streams)

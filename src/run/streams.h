@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The three standard streams, between the caller of ward and the command: which of them are a terminal, a pipe that ward relays,
- * or a thing that can be handed in as it is. */
+/* The three standard streams, between the caller of ward and the command: which of them are a
+ * terminal, a pipe that ward relays, or a thing that can be handed in as it is. */
 #pragma once
 
 #include "../base/error.h"
@@ -21,26 +21,29 @@ struct pump {
 };
 
 struct streams {
-	struct stdio stdio[3];  /* for the sandbox */
+	struct stdio stdio[3];	/* for the sandbox */
 	struct pump *output[2]; /* stdout and stderr; NULL where they are one, or the terminal */
-	struct pump *input;     /* the caller's input to a pipe; NULL where it is handed in or is the terminal */
+	struct pump *input; /* the caller's input to a pipe; NULL where it is handed in or is the
+			       terminal */
 	struct capture captured[2], aggregated;
 
 	/* The caller's terminal, if any stream is one. */
-	int terminal;                /* -1: none, or none is wanted */
-	bool terminal_input;         /* standard input is it */
-	bool all_terminal;           /* input and output are, so that the command gets the keyboard at once */
-	bool raw;                    /* its mode is ours now */
-	struct termios before;       /* and was this */
-	int input_file;              /* the caller's fd whose offset is kept in step; -1 none */
+	int terminal;	     /* -1: none, or none is wanted */
+	bool terminal_input; /* standard input is it */
+	bool all_terminal; /* input and output are, so that the command gets the keyboard at once */
+	bool raw;	   /* its mode is ours now */
+	struct termios before; /* and was this */
+	int input_file;	       /* the caller's fd whose offset is kept in step; -1 none */
 	char *input_path;
-	int close_after_start[3];    /* the sandbox's ends of pipes */
+	int close_after_start[3]; /* the sandbox's ends of pipes */
 };
 
-int streams_open(const struct request *request, bool stream, struct streams *ret_streams, struct error **ret_error);
+int streams_open(const struct request *request, bool stream, struct streams *ret_streams,
+		 struct error **ret_error);
 void streams_done(struct streams *streams);
 
-/* One step: reads if there is room, writes if there is something. Returns true if something moved. */
+/* One step: reads if there is room, writes if there is something. Returns true if something moved.
+ */
 bool pump_move(struct pump *pump);
 /* What to wait for. */
 bool pump_wants_read(const struct pump *pump);

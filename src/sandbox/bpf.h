@@ -30,7 +30,7 @@ struct bpf_call {
 	int number;
 	uint32_t action; /* where no rule holds */
 	const struct bpf_rule
-	    *rules; /* NULL, or ended by an action of 0 (kill has no place in the table) */
+		*rules; /* NULL, or ended by an action of 0 (kill has no place in the table) */
 };
 
 enum { BPF_ROOM = 1024 };

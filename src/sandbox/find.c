@@ -38,7 +38,8 @@ struct walk {
 static bool matches_any(const struct list *patterns, const char *path)
 {
 	for (size_t i = 0; i < patterns->count; i++)
-		if (strcmp(patterns->items[i], path) == 0 || path_matches(patterns->items[i], path, NULL))
+		if (strcmp(patterns->items[i], path) == 0 ||
+		    path_matches(patterns->items[i], path, NULL))
 			return true;
 	return false;
 }
@@ -62,10 +63,12 @@ static bool already_covered(const struct list *masks, const char *path)
 	return false;
 }
 
-static int mask(struct walk *walk, const char *path, bool always, unsigned depth, struct error **ret_error);
+static int mask(struct walk *walk, const char *path, bool always, unsigned depth,
+		struct error **ret_error);
 
 /* A denied directory with an exception somewhere below it: its entries are denied one by one. */
-static int mask_entries(struct walk *walk, const char *path, unsigned depth, struct error **ret_error)
+static int mask_entries(struct walk *walk, const char *path, unsigned depth,
+			struct error **ret_error)
 {
 	DIR *directory = opendir(path);
 	struct dirent *entry;
@@ -79,8 +82,10 @@ static int mask_entries(struct walk *walk, const char *path, unsigned depth, str
 	while (r == 0 && (entry = readdir(directory))) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		if (snprintf(child, sizeof(child), "%s/%s", path, entry->d_name) >= (int)sizeof(child))
-			r = fail(ret_error, E_ENGINE, "a path below %s is too long to be masked", path);
+		if (snprintf(child, sizeof(child), "%s/%s", path, entry->d_name) >=
+		    (int)sizeof(child))
+			r = fail(ret_error, E_ENGINE, "a path below %s is too long to be masked",
+				 path);
 		else
 			r = mask(walk, child, false, depth + 1, ret_error);
 	}
@@ -93,14 +98,17 @@ static bool exception_below(const struct list *except, const char *path)
 	for (size_t i = 0; i < except->count; i++) {
 		_cleanup_free_ char *fixed = path_fixed_part(except->items[i]);
 
-		if (path_is_under(fixed, path) || (path_has_glob(except->items[i]) && path_is_under(path, fixed)))
+		if (path_is_under(fixed, path) ||
+		    (path_has_glob(except->items[i]) && path_is_under(path, fixed)))
 			return true;
 	}
 	return false;
 }
 
-/* path exists in name; links in it are looked through, so that what is covered is the thing itself. */
-static int mask(struct walk *walk, const char *path, bool always, unsigned depth, struct error **ret_error)
+/* path exists in name; links in it are looked through, so that what is covered is the thing itself.
+ */
+static int mask(struct walk *walk, const char *path, bool always, unsigned depth,
+		struct error **ret_error)
 {
 	const struct search *search = walk->search;
 	char real[PATH_MAX];
@@ -108,11 +116,10 @@ static int mask(struct walk *walk, const char *path, bool always, unsigned depth
 
 	if (depth > DEPTH)
 		return fail(ret_error, E_ENGINE, "%s is nested too deeply to be masked", path);
-	if (!always && matches_any(search->except, path))
-		return 0;
-	if (!realpath(path, real) || lstat(real, &st) < 0)
-		return 0; /* not there, or not to be reached by this user at all */
-	if (!always && strcmp(real, path) != 0 && matches_any(search->except, real))
+	if (lstat(path, &st) < 0 || !realpath(path, real) || lstat(real, &st) < 0)
+		return 0; /* not there (most are not: one look is enough), or not to be reached by
+			     this user at all */
+	if (!always && (matches_any(search->except, path) || matches_any(search->except, real)))
 		return 0;
 	if (already_covered(walk->masks, real))
 		return 0;
@@ -131,15 +138,16 @@ static bool pattern_matches(const struct walk *walk, const char *path)
 }
 
 /* Everything below walk->path (length bytes of it), which fd is open on. Takes ownership of fd. */
-static int walk_directory(struct walk *walk, int fd, size_t length, bool by_name, bool always, unsigned depth,
-			  struct error **ret_error)
+static int walk_directory(struct walk *walk, int fd, size_t length, bool by_name, bool always,
+			  unsigned depth, struct error **ret_error)
 {
 	_cleanup_close_ int directory = fd;
 	_Alignas(8) char buffer[BUFFER];
 	int r = 0;
 
 	if (depth > DEPTH)
-		return fail(ret_error, E_ENGINE, "%s is nested too deeply to be searched for secrets", walk->path);
+		return fail(ret_error, E_ENGINE,
+			    "%s is nested too deeply to be searched for secrets", walk->path);
 	for (;;) {
 		long got = syscall(SYS_getdents64, directory, buffer, sizeof(buffer));
 
@@ -148,7 +156,8 @@ static int walk_directory(struct walk *walk, int fd, size_t length, bool by_name
 		if (got == 0)
 			return 0;
 		if (monotonic_ns() > walk->deadline || walk->entries > walk_entries) {
-			fail(ret_error, E_ENGINE, "the workspace %s is too large to be searched for secrets in time",
+			fail(ret_error, E_ENGINE,
+			     "the workspace %s is too large to be searched for secrets in time",
 			     walk->search->workspace);
 			return error_hint(ret_error, "choose a smaller --workspace");
 		}
@@ -160,7 +169,8 @@ static int walk_directory(struct walk *walk, int fd, size_t length, bool by_name
 
 			at += entry->length;
 			walk->entries++;
-			if (name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0')))
+			if (name[0] == '.' &&
+			    (name[1] == '\0' || (name[1] == '.' && name[2] == '\0')))
 				continue;
 			if (entry->type != DT_DIR && entry->type != DT_UNKNOWN &&
 			    (by_name ? !name_is_denied(walk->search, name) && !walk->patterns[0]
@@ -168,26 +178,30 @@ static int walk_directory(struct walk *walk, int fd, size_t length, bool by_name
 				continue;
 			name_length = strlen(name);
 			if (length + name_length + 2 > sizeof(walk->path))
-				return fail(ret_error, E_ENGINE, "a path below %s is too long to be searched",
+				return fail(ret_error, E_ENGINE,
+					    "a path below %s is too long to be searched",
 					    walk->path);
 			walk->path[length] = '/';
 			memcpy(walk->path + length + 1, name, name_length + 1);
-			if ((by_name && name_is_denied(walk->search, name)) || pattern_matches(walk, walk->path)) {
+			if ((by_name && name_is_denied(walk->search, name)) ||
+			    pattern_matches(walk, walk->path)) {
 				char found[PATH_MAX];
 
 				strcpy(found, walk->path);
 				r = mask(walk, found, always, depth, ret_error);
 			} else if (entry->type == DT_DIR || entry->type == DT_UNKNOWN) {
-				/* Git's objects are named by their hashes, and there are many of them. */
+				/* Git's objects are named by their hashes, and there are many of
+				 * them. */
 				bool objects = strcmp(name, "objects") == 0 && length > 5 &&
 					       strncmp(walk->path + length - 5, "/.git", 5) == 0;
 
 				child = objects ? -1
 						: openat(directory, name,
-							 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+							 O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+								 O_CLOEXEC);
 				if (child >= 0)
-					r = walk_directory(walk, child, length + 1 + name_length, by_name,
-							   always, depth + 1, ret_error);
+					r = walk_directory(walk, child, length + 1 + name_length,
+							   by_name, always, depth + 1, ret_error);
 			}
 			walk->path[length] = '\0';
 			if (r < 0)
@@ -196,7 +210,8 @@ static int walk_directory(struct walk *walk, int fd, size_t length, bool by_name
 	}
 }
 
-static int walk_tree(struct walk *walk, const char *top, bool by_name, bool always, struct error **ret_error)
+static int walk_tree(struct walk *walk, const char *top, bool by_name, bool always,
+		     struct error **ret_error)
 {
 	int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	size_t length = strlen(top);
@@ -211,7 +226,8 @@ static int walk_tree(struct walk *walk, const char *top, bool by_name, bool alwa
 }
 
 /* A pattern is searched for below its fixed part, a plain path is simply looked at. */
-static int find_denied(struct walk *walk, const struct list *denied, bool always, struct error **ret_error)
+static int find_denied(struct walk *walk, const struct list *denied, bool always,
+		       struct error **ret_error)
 {
 	int r = 0;
 
@@ -243,7 +259,8 @@ int find_masks(const struct search *search, struct list *ret_masks, struct error
 
 	if (!walk)
 		abort();
-	*walk = (struct walk){.search = search, .masks = ret_masks, .deadline = monotonic_ns() + walk_ns};
+	*walk = (struct walk){
+		.search = search, .masks = ret_masks, .deadline = monotonic_ns() + walk_ns};
 	r = find_denied(walk, search->deny_always, true, ret_error);
 	if (r == 0)
 		r = find_denied(walk, search->deny, false, ret_error);

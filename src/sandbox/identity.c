@@ -15,7 +15,8 @@
 
 enum { PASSWD_LIMIT = 4 * 1024 * 1024 };
 
-/* Reads /etc/passwd itself: a static program has no name service, and asking one would mean loading libraries. */
+/* Reads /etc/passwd itself: a static program has no name service, and asking one would mean loading
+ * libraries. */
 static void look_up(uid_t uid, struct identity *identity)
 {
 	_cleanup_free_ char *text = NULL;
@@ -32,7 +33,8 @@ static void look_up(uid_t uid, struct identity *identity)
 			*next++ = '\0';
 		while (count < 7 && rest)
 			fields[count++] = strsep(&rest, ":");
-		if (count < 7 || strtoul(fields[2], NULL, 10) != uid || fields[2][0] < '0' || fields[2][0] > '9')
+		if (count < 7 || strtoul(fields[2], NULL, 10) != uid || fields[2][0] < '0' ||
+		    fields[2][0] > '9')
 			continue;
 		identity->gid = (gid_t)strtoul(fields[3], NULL, 10);
 		identity->name = strdup(fields[0]);
@@ -47,7 +49,8 @@ int identity_choose(const char *workspace, struct identity *ret_identity, struct
 	struct stat st;
 
 	if (stat(workspace, &st) < 0)
-		return fail_errno(ret_error, E_ENGINE, errno, "looking at the workspace %s", workspace);
+		return fail_errno(ret_error, E_ENGINE, errno, "looking at the workspace %s",
+				  workspace);
 	if (identity.uid == 0 && st.st_uid != 0) {
 		identity = (struct identity){.uid = st.st_uid, .gid = st.st_gid, .changes = true};
 		look_up(identity.uid, &identity);
@@ -74,8 +77,8 @@ int identity_become(const struct identity *identity, struct error **ret_error)
 		return fail_errno(ret_error, E_ENGINE, errno, "giving up root's groups");
 	if (identity->changes && (setresgid(identity->gid, identity->gid, identity->gid) < 0 ||
 				  setresuid(identity->uid, identity->uid, identity->uid) < 0))
-		return fail_errno(ret_error, E_ENGINE, errno, "becoming uid %u, the workspace's owner",
-				  identity->uid);
+		return fail_errno(ret_error, E_ENGINE, errno,
+				  "becoming uid %u, the workspace's owner", identity->uid);
 	if (root && !identity->changes && keep_capabilities(1u << CAP_SETFCAP) == 0)
 		return 0;
 	return identity_give_up(ret_error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who the command runs as. Started by root in somebody else's workspace, ward becomes that somebody. */
+/* Who the command runs as. Started by root in somebody else's workspace, ward becomes that
+ * somebody. */
 #pragma once
 
 #include "../base/error.h"
@@ -9,13 +10,14 @@
 struct identity {
 	uid_t uid;
 	gid_t gid;
-	char *name, *home; /* of the account; home is $HOME where nothing changes; either may be NULL */
-	bool changes;      /* we are root and will not be */
+	char *name,
+		*home; /* of the account; home is $HOME where nothing changes; either may be NULL */
+	bool changes;  /* we are root and will not be */
 };
 
 int identity_choose(const char *workspace, struct identity *ret_identity, struct error **ret_error);
-/* Becomes it for good: groups, ids, no capabilities left but the one that the kernel wants to see in whoever maps uid 0 into a
- * new namespace. */
+/* Becomes it for good: groups, ids, no capabilities left but the one that the kernel wants to see
+ * in whoever maps uid 0 into a new namespace. */
 int identity_become(const struct identity *identity, struct error **ret_error);
 /* After the sandbox was started: none left at all. */
 int identity_give_up(struct error **ret_error);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pid 1 of the sandbox: starts the command, reaps, passes on stops and signals, and ends everything when it goes.
+/* Pid 1 of the sandbox: starts the command, reaps, passes on stops and signals, and ends everything
+ * when it goes.
  *
- * It stands under the same filter as the command. It takes orders only over its control socket, never by signal: signals that
- * pid 1 has no handler for cannot be sent to it from inside. It is session leader, so that the command is not and can be
- * stopped from the keyboard. */
+ * It stands under the same filter as the command. It takes orders only over its control socket,
+ * never by signal: signals that pid 1 has no handler for cannot be sent to it from inside. It is
+ * session leader, so that the command is not and can be stopped from the keyboard. */
 #include "stage.h"
 #include "../sys/kernel.h"
 
@@ -20,17 +21,11 @@
 
 struct init {
 	const struct sandbox *sandbox;
-	int control, slave, io_accounts, last_pid;
+	struct init_fds fds;
+	int slave;
 	bool alone; /* pid 1 of a namespace: what it leaves behind dies with it */
 	pid_t command;
 };
-
-static void tell(const struct init *init, struct init_event event)
-{
-	/* If nobody listens any more the end of file on the same socket ends us. */
-	if (write(init->control, &event, sizeof(event)) < 0)
-		return;
-}
 
 /* The errno of the attempt that says most: a file that cannot be run over none found. */
 static int execute(const struct sandbox *sandbox)
@@ -55,6 +50,9 @@ static int execute(const struct sandbox *sandbox)
 				script[n + 1] = sandbox->argv[n];
 			execve("/bin/sh", script, sandbox->environment);
 		}
+		if (errno == EACCES && access(path, F_OK) < 0)
+			continue; /* a directory of PATH that is closed to us: nothing was found
+				     there */
 		if (errno != ENOENT && errno != ENOTDIR)
 			result = errno;
 		if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
@@ -63,7 +61,7 @@ static int execute(const struct sandbox *sandbox)
 	return result;
 }
 
-static int descriptor_for(const struct init *init, const struct stdio *stdio, int number, int input)
+static int descriptor_for(const struct init *init, const struct stdio *stdio, int number)
 {
 	switch (stdio->kind) {
 	case STDIO_FD:
@@ -71,7 +69,7 @@ static int descriptor_for(const struct init *init, const struct stdio *stdio, in
 	case STDIO_TERMINAL:
 		return init->slave;
 	case STDIO_FILE:
-		return input;
+		return init->fds.input;
 	case STDIO_NULL:
 		break;
 	}
@@ -79,7 +77,7 @@ static int descriptor_for(const struct init *init, const struct stdio *stdio, in
 }
 
 /* In the child, which shares our memory until it executes something. */
-static void become_command(const struct init *init, int input, volatile int *failed)
+static void become_command(const struct init *init, volatile int *failed)
 {
 	const struct sandbox *sandbox = init->sandbox;
 	int fds[3];
@@ -94,7 +92,7 @@ static void become_command(const struct init *init, int input, volatile int *fai
 		tcsetpgrp(init->slave, getpid());
 	}
 	for (int i = 0; i < 3; i++) {
-		fds[i] = descriptor_for(init, &sandbox->stdio[i], i, input);
+		fds[i] = descriptor_for(init, &sandbox->stdio[i], i);
 		/* Away from 0 to 2, so that one dup2 cannot overwrite what the next one needs. */
 		if (fds[i] >= 0)
 			fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 10);
@@ -105,9 +103,9 @@ static void become_command(const struct init *init, int input, volatile int *fai
 			_exit(127);
 		}
 	}
-	for (int signal = 1; signal < NSIG; signal++)
-		if (signal != SIGKILL && signal != SIGSTOP)
-			(void)sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	/* The two that ward itself ignores. */
+	signal(SIGTTOU, SIG_DFL);
+	signal(SIGPIPE, sandbox->ignores_pipe ? SIG_IGN : SIG_DFL);
 	sigprocmask(SIG_SETMASK, sandbox->signal_mask, NULL);
 	*failed = execute(sandbox);
 	_exit(127);
@@ -120,25 +118,27 @@ static uint64_t number_after(const char *text, const char *name)
 	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
 }
 
-/* What everything inside read, wrote and started: the kernel adds reaped children to their reaper. */
-static void count_resources(const struct init *init, struct init_event *event)
+/* What everything inside read, wrote and started: the kernel adds reaped children to their reaper.
+ */
+static void count_resources(const struct init *init, struct init_end *end)
 {
 	char text[512];
-	ssize_t length = pread(init->io_accounts, text, sizeof(text) - 1, 0);
+	ssize_t length = pread(init->fds.io_accounts, text, sizeof(text) - 1, 0);
 
 	if (length > 0) {
 		text[length] = '\0';
-		event->io_read = number_after(text, "\nread_bytes: ");
-		event->io_write = number_after(text, "\nwrite_bytes: ");
+		end->io_read = number_after(text, "\nread_bytes: ");
+		end->io_write = number_after(text, "\nwrite_bytes: ");
 	}
-	length = pread(init->last_pid, text, sizeof(text) - 1, 0);
+	length = pread(init->fds.last_pid, text, sizeof(text) - 1, 0);
 	if (length > 0) {
 		text[length] = '\0';
-		event->tasks = strtoull(text, NULL, 10) - 1; /* without ourselves */
+		end->tasks = strtoull(text, NULL, 10) - 1; /* without ourselves */
 	}
 }
 
-/* Without a pid namespace the orphans are ours, as subreaper: end them one generation after the other. */
+/* Without a pid namespace the orphans are ours, as subreaper: end them one generation after the
+ * other. */
 static void end_children(void)
 {
 	char path[64], text[4096];
@@ -169,8 +169,11 @@ static void end_children(void)
 	}
 }
 
-static _Noreturn void leave(const struct init *init)
+static _Noreturn void leave(const struct init *init, const struct init_end *end)
 {
+	/* If nobody reads it any more, nobody needs it. */
+	if (end)
+		(void)!write(init->fds.end, end, sizeof(*end));
 	if (!init->alone)
 		end_children();
 	_exit(0);
@@ -178,21 +181,20 @@ static _Noreturn void leave(const struct init *init)
 
 static void reap(struct init *init)
 {
-	int status;
+	struct init_end end = {0};
 	pid_t pid;
+	int signal;
 
-	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+	while ((pid = waitpid(-1, &end.status, WNOHANG | WUNTRACED)) > 0) {
 		if (pid != init->command)
 			continue;
-		if (WIFSTOPPED(status)) {
-			tell(init, (struct init_event){.kind = INIT_STOPPED, .value = WSTOPSIG(status)});
+		if (WIFSTOPPED(end.status)) {
+			signal = WSTOPSIG(end.status);
+			(void)!write(init->fds.control, &signal, sizeof(signal));
 			continue;
 		}
-		struct init_event ended = {.kind = INIT_ENDED, .value = status};
-
-		count_resources(init, &ended);
-		tell(init, ended);
-		leave(init);
+		count_resources(init, &end);
+		leave(init, &end);
 	}
 }
 
@@ -218,15 +220,12 @@ static void follow(const struct init *init, struct init_order order)
 	}
 }
 
-_Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, int control, int master,
-			 int input, int io_accounts, int last_pid)
+_Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, const struct init_fds *fds)
 {
 	struct init init = {
 		.sandbox = sandbox,
-		.control = control,
+		.fds = *fds,
 		.slave = -1,
-		.io_accounts = io_accounts,
-		.last_pid = last_pid,
 		.alone = walls & WALL_BIT(WALL_PID_NAMESPACE),
 	};
 	volatile int failed = 0;
@@ -241,43 +240,39 @@ _Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, int cont
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGCHLD);
 	children = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (master >= 0) {
-		init.slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-		close(master);
+	if (fds->master >= 0) {
+		init.slave = ioctl(fds->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+		close(fds->master);
 		ioctl(init.slave, TIOCSCTTY, 0);
 	}
 	init.command = vfork();
 	if (init.command == 0)
-		become_command(&init, input, &failed);
-	if (init.command < 0 || failed) {
-		tell(&init, (struct init_event){.kind = INIT_EXEC_FAILED,
-						.value = failed ? failed : errno});
-		leave(&init);
-	}
+		become_command(&init, &failed);
+	if (init.command < 0 || failed)
+		leave(&init, &(struct init_end){.exec_error = failed ? failed : errno});
 	/* Only the command may hold its ends of the pipes, or they would never come to an end. */
 	for (int i = 0; i < 3; i++)
 		if (sandbox->stdio[i].kind == STDIO_FD)
 			close(sandbox->stdio[i].fd);
-	if (input >= 0)
-		close(input);
-	tell(&init, (struct init_event){.kind = INIT_STARTED, .value = init.command});
+	if (fds->input >= 0)
+		close(fds->input);
 	for (;;) {
-		struct pollfd fds[] = {{control, POLLIN, 0}, {children, POLLIN, 0}};
+		struct pollfd events[] = {{fds->control, POLLIN, 0}, {children, POLLIN, 0}};
 		struct signalfd_siginfo info;
 		struct init_order order;
 
-		if (poll(fds, ELEMENTS(fds), -1) < 0)
+		if (poll(events, ELEMENTS(events), -1) < 0)
 			continue;
-		if (fds[1].revents) {
+		if (events[1].revents) {
 			while (read(children, &info, sizeof(info)) > 0)
 				;
 			reap(&init);
 		}
-		if (fds[0].revents) {
-			ssize_t length = read(control, &order, sizeof(order));
+		if (events[0].revents) {
+			ssize_t length = read(fds->control, &order, sizeof(order));
 
 			if (length <= 0)
-				leave(&init); /* the supervisor is gone */
+				leave(&init, NULL); /* the supervisor is gone */
 			if (length == sizeof(order))
 				follow(&init, order);
 		}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the command must not see: /run with the machine's sockets, the denied paths, the host's resolver and names.
+/* What the command must not see: /run with the machine's sockets, the denied paths, the host's
+ * resolver and names.
  *
- * One small file system over /run serves all of it. The masks lie in a directory of it that nobody can enter; each is an inode
- * of its own with mode 000 (one shared inode would make all masked files look like one and the same). It is made read-only
- * before the masks are cloned from it, so that they inherit that. */
+ * The masks lie in the store; each is an inode of its own with mode 000 (one shared inode would
+ * make all masked files look like one and the same). The store is made read-only before the masks
+ * are cloned from it, so that they inherit that. */
 #include "stage.h"
 #include "../sys/kernel.h"
 
@@ -13,8 +14,6 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-
-#define STORE "/run/.ward"
 
 static const char hosts[] = "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n";
 static const char nameserver[] = "nameserver 127.0.0.1\noptions edns0\n";
@@ -132,19 +131,19 @@ int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text,
 
 	(void)sandbox;
 	if (!(walls & WALL_BIT(WALL_RUN)))
-		return 0;
-	if (mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755") < 0)
-		return stage_fail(failure, "mounting", "/run");
-	if (mkdir(STORE, 0700) < 0)
-		return stage_fail(failure, "creating", STORE);
-	if (names && (write_file(STORE "/hosts", hosts) < 0 ||
-		      write_file(STORE "/resolv.conf", nameserver) < 0 || prepare_linked_resolver() < 0))
+		return walls & WALL_BIT(WALL_DEVICES) && umount2("/run", MNT_DETACH) < 0
+			       ? stage_fail(failure, "uncovering", "/run")
+			       : 0;
+	if (names &&
+	    (write_file(STORE "/hosts", hosts) < 0 ||
+	     write_file(STORE "/resolv.conf", nameserver) < 0 || prepare_linked_resolver() < 0))
 		return stage_fail(failure, "writing", "/etc/hosts and resolv.conf of the sandbox");
 	if (walls & WALL_BIT(WALL_MASKS))
 		for (const char *path = text; path < text + length; path += strlen(path) + 1)
 			if (prepare_mask(index++, path, failure) < 0)
 				return -1;
-	if (chmod(STORE, 0) < 0 || sys_mount_setattr(AT_FDCWD, "/run", 0, MOUNT_RDONLY) < 0)
+	if (chmod(STORE, 0) < 0 ||
+	    sys_mount_setattr(AT_FDCWD, "/run", 0, MOUNT_RDONLY | MOUNT_NODEV) < 0)
 		return stage_fail(failure, "closing", "/run");
 	if (names && (cover_if_there(STORE "/hosts", "/etc/hosts") < 0 ||
 		      cover_if_there(STORE "/resolv.conf", "/etc/resolv.conf") < 0))

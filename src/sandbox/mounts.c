@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file system as the command sees it: the host's tree made read-only in place, the writable paths attached again, and /tmp,
- * /dev, /proc and /run replaced.
+/* The file system as the command sees it: the host's tree made read-only in place, the writable
+ * paths attached again, and /tmp, /dev, /proc and /run replaced.
  *
- * The tree is kept rather than built anew under a pivot: one mount_setattr over everything costs a tenth of a new root. What
- * must stay writable is cloned before that and moved back over its own path. */
+ * The tree is kept rather than built anew under a pivot: one mount_setattr over everything costs a
+ * tenth of a new root. What must stay writable is cloned before that and moved back over its own
+ * path. */
 #include "stage.h"
 #include "../base/path.h"
 #include "../sys/kernel.h"
@@ -22,14 +23,15 @@ static const char *const devices[] = {"null", "zero", "full", "random", "urandom
 static const struct {
 	const char *name, *target;
 } device_links[] = {
-	{"fd", "/proc/self/fd"},         {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
-	{"stderr", "/proc/self/fd/2"},   {"ptmx", "pts/ptmx"},
+	{"fd", "/proc/self/fd"},       {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
+	{"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"},
 };
 
-/* Real root without capabilities is still the owner of these, and they are switches of the machine. */
+/* Real root without capabilities is still the owner of these, and they are switches of the machine.
+ */
 static const char *const proc_switches[] = {
-	"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi",
-	"/proc/scsi", "/proc/driver", "/proc/mtrr", "/proc/latency_stats",
+	"/proc/sys",  "/proc/sysrq-trigger", "/proc/irq",    "/proc/bus",  "/proc/fs",
+	"/proc/acpi", "/proc/scsi",	     "/proc/driver", "/proc/mtrr", "/proc/latency_stats",
 };
 
 int stage_fail(struct failure *failure, const char *stage, const char *object)
@@ -85,40 +87,62 @@ static bool is_directory(int fd)
 	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int build_devices(const int *trees, struct failure *failure)
+static int make_device(const char *root, const char *name, int tree, struct failure *failure)
 {
 	char path[64];
+	int fd;
 
-	if (mount("tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=256k") < 0)
-		return stage_fail(failure, "mounting", "/dev");
-	for (size_t i = 0; i < ELEMENTS(devices); i++) {
-		int fd;
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return stage_fail(failure, "creating", path);
+	close(fd);
+	if (attach(tree, path) < 0)
+		return stage_fail(failure, "mounting", path);
+	close(tree);
+	return 0;
+}
 
-		if (trees[i] < 0)
-			continue;
-		snprintf(path, sizeof(path), "/dev/%s", devices[i]);
-		fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-		if (fd < 0)
-			return stage_fail(failure, "creating", path);
-		close(fd);
-		if (attach(trees[i], path) < 0)
-			return stage_fail(failure, "mounting", path);
-		close(trees[i]);
-	}
+static int bind_over(const char *source, const char *path, uint64_t attributes)
+{
+	int tree = clone_tree(source, MOUNT_AT_RECURSIVE);
+	int r = tree < 0 ||
+				(attributes &&
+				 sys_mount_setattr(tree, "", AT_EMPTY_PATH, attributes) < 0) ||
+				attach(tree, path) < 0
+			? -1
+			: 0;
+
+	close(tree);
+	return r;
+}
+
+/* /dev and /dev/shm are directories of the store: every further file system costs a fifth of a
+ * millisecond to make and to take down again. */
+static int build_devices(const int *trees, struct failure *failure)
+{
+	static const char root[] = STORE "/dev";
+	char path[64];
+
+	if (mkdir(root, 0755) < 0 || mkdir(STORE "/shm", 0777) < 0 ||
+	    chmod(STORE "/shm", 01777) < 0 || mkdir(STORE "/dev/shm", 0755) < 0 ||
+	    mkdir(STORE "/dev/pts", 0755) < 0)
+		return stage_fail(failure, "creating", root);
+	for (size_t i = 0; i < ELEMENTS(devices); i++)
+		if (trees[i] >= 0 && make_device(root, devices[i], trees[i], failure) < 0)
+			return -1;
 	for (size_t i = 0; i < ELEMENTS(device_links); i++) {
-		snprintf(path, sizeof(path), "/dev/%s", device_links[i].name);
+		snprintf(path, sizeof(path), "%s/%s", root, device_links[i].name);
 		if (symlink(device_links[i].target, path) < 0)
 			return stage_fail(failure, "linking", path);
 	}
-	if (mkdir("/dev/shm", 01777) < 0 || mkdir("/dev/pts", 0755) < 0)
-		return stage_fail(failure, "creating", "/dev/shm, /dev/pts");
-	if (mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") < 0)
-		return stage_fail(failure, "mounting", "/dev/shm");
+	/* Read-only for names, not for the devices: those are mounts of their own. */
+	if (bind_over(root, "/dev", MOUNT_RDONLY) < 0 ||
+	    bind_over(STORE "/shm", "/dev/shm", MOUNT_NODEV) < 0)
+		return stage_fail(failure, "mounting", "/dev");
 	if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
 		  "newinstance,ptmxmode=0666,mode=0620") < 0)
 		return stage_fail(failure, "mounting", "/dev/pts");
-	if (sys_mount_setattr(AT_FDCWD, "/dev", 0, MOUNT_RDONLY) < 0)
-		return stage_fail(failure, "closing", "/dev");
 	return 0;
 }
 
@@ -130,7 +154,8 @@ static int build_proc(const struct sandbox *sandbox, unsigned *walls, struct fai
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0) {
 		if (errno != EPERM)
 			return stage_fail(failure, "mounting", "/proc");
-		*walls &= ~WALL_BIT(WALL_PROC); /* inside a container the old one must do, and it is read-only */
+		*walls &= ~WALL_BIT(WALL_PROC); /* inside a container the old one must do, and it is
+						   read-only */
 		return 0;
 	}
 	for (size_t i = 0; i < switches; i++) {
@@ -139,7 +164,8 @@ static int build_proc(const struct sandbox *sandbox, unsigned *walls, struct fai
 		if (tree < 0 && errno == ENOENT)
 			continue;
 		if (tree < 0 ||
-		    sys_mount_setattr(tree, "", AT_EMPTY_PATH | MOUNT_AT_RECURSIVE, MOUNT_RDONLY) < 0 ||
+		    sys_mount_setattr(tree, "", AT_EMPTY_PATH | MOUNT_AT_RECURSIVE, MOUNT_RDONLY) <
+			    0 ||
 		    attach(tree, proc_switches[i]) < 0)
 			return stage_fail(failure, "closing", proc_switches[i]);
 		close(tree);
@@ -193,6 +219,10 @@ int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct failure 
 		close(trees[i]);
 	}
 	close(tmp);
+	/* The store: one small file system for all that is ward's own making. It hides /run. */
+	if (*walls & (WALL_BIT(WALL_DEVICES) | WALL_BIT(WALL_RUN)) &&
+	    (mount("tmpfs", "/run", "tmpfs", MS_NOSUID, "mode=755") < 0 || mkdir(STORE, 0700) < 0))
+		return stage_fail(failure, "mounting", "/run");
 	if (*walls & WALL_BIT(WALL_DEVICES) && build_devices(device_trees, failure) < 0)
 		return -1;
 	if (*walls & WALL_BIT(WALL_PROC) && build_proc(sandbox, walls, failure) < 0)

@@ -46,7 +46,8 @@ int stage_identity(const struct sandbox *sandbox, struct failure *failure)
 	return 0;
 }
 
-int stage_network(const struct sandbox *sandbox, unsigned walls, int *ret_names, struct failure *failure)
+int stage_network(const struct sandbox *sandbox, unsigned walls, int *ret_names,
+		  struct failure *failure)
 {
 	struct sockaddr_in port53 = {.sin_family = AF_INET, .sin_port = htons(53)};
 	struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
@@ -66,10 +67,10 @@ int stage_network(const struct sandbox *sandbox, unsigned walls, int *ret_names,
 }
 
 #define READ_ONLY (LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_READ_DIR)
-#define CHANGE    (READ_ONLY | LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE)
-#define OWN                                                                                        \
-	(CHANGE | LANDLOCK_REMOVE_DIR | LANDLOCK_REMOVE_FILE | LANDLOCK_MAKE_DIR |                 \
-	 LANDLOCK_MAKE_REG | LANDLOCK_MAKE_SOCK | LANDLOCK_MAKE_FIFO | LANDLOCK_MAKE_SYM |         \
+#define CHANGE	  (READ_ONLY | LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE)
+#define OWN                                                                                \
+	(CHANGE | LANDLOCK_REMOVE_DIR | LANDLOCK_REMOVE_FILE | LANDLOCK_MAKE_DIR |         \
+	 LANDLOCK_MAKE_REG | LANDLOCK_MAKE_SOCK | LANDLOCK_MAKE_FIFO | LANDLOCK_MAKE_SYM | \
 	 LANDLOCK_REFER)
 
 static const struct {
@@ -77,10 +78,8 @@ static const struct {
 	uint64_t rights;
 	enum wall only_with; /* the path is the sandbox's own only behind this wall */
 } landlock_paths[] = {
-	{"/", READ_ONLY, WALL_COUNT},
-	{"/tmp", OWN, WALL_TMP},
-	{"/dev/shm", OWN, WALL_DEVICES},
-	{"/dev", CHANGE | LANDLOCK_IOCTL_DEV, WALL_DEVICES},
+	{"/", READ_ONLY, WALL_COUNT},	 {"/tmp", OWN, WALL_TMP},
+	{"/dev/shm", OWN, WALL_DEVICES}, {"/dev", CHANGE | LANDLOCK_IOCTL_DEV, WALL_DEVICES},
 	{"/proc", CHANGE, WALL_PROC},
 };
 
@@ -123,7 +122,8 @@ int stage_landlock(const struct sandbox *sandbox, unsigned *walls, struct failur
 	attr.fs = known;
 	if (abi >= 6)
 		attr.scoped = LANDLOCK_SCOPE_ABSTRACT | LANDLOCK_SCOPE_SIGNAL;
-	/* Kernels refuse a structure that is longer than they know only where the rest is not zero. */
+	/* Kernels refuse a structure that is longer than they know only where the rest is not zero.
+	 */
 	ruleset = sys_landlock_create(&attr, sizeof(attr));
 	if (ruleset < 0)
 		return stage_fail(failure, "making", "the Landlock ruleset");
@@ -178,10 +178,12 @@ int stage_privileges(unsigned walls, struct failure *failure)
 		return stage_fail(failure, "setting", "no_new_privs");
 	if (!(walls & WALL_BIT(WALL_CAPABILITIES)))
 		return 0;
-	for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
-		if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0 && errno != EPERM)
+	for (int capability = 0;
+	     prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0 || errno != EINVAL; capability++)
+		if (capability > 63)
 			return stage_fail(failure, "dropping", "the capability bounding set");
-	/* uid 0 must not mean anything at the next exec. Without user namespace only root may lock this. */
+	/* uid 0 must not mean anything at the next exec. Without user namespace only root may lock
+	 * this. */
 	if (prctl(PR_SET_SECUREBITS,
 		  SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
 			  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |

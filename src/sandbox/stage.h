@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stages in which init builds the sandbox, in the order in which they happen. They run in a child that must not allocate;
- * a failure comes back as a fixed-size value. */
+/* The stages in which init builds the sandbox, in the order in which they happen. They run in a
+ * child that must not allocate; a failure comes back as a fixed-size value. */
 #pragma once
 
 #include "sandbox.h"
 #include <limits.h>
+
+/* Where the sandbox keeps what ward makes for it: devices, masks, names. Nobody can enter it. */
+#define STORE "/run/.ward"
 
 struct failure {
 	int errnum;
@@ -17,10 +20,12 @@ int stage_fail(struct failure *failure, const char *stage, const char *object);
 
 /* uid and gid maps. */
 int stage_identity(const struct sandbox *sandbox, struct failure *failure);
-/* Everything about the file system but the masks. Walls that could not be built but are not vital are taken from *walls. */
+/* Everything about the file system but the masks. Walls that could not be built but are not vital
+ * are taken from *walls. */
 int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct failure *failure);
 /* Loopback up, and the resolver's socket. */
-int stage_network(const struct sandbox *sandbox, unsigned walls, int *ret_names, struct failure *failure);
+int stage_network(const struct sandbox *sandbox, unsigned walls, int *ret_names,
+		  struct failure *failure);
 /* /run hidden, masks over the paths (NUL-separated in text), host names of its own. */
 int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text, size_t length,
 		struct failure *failure);
@@ -31,6 +36,11 @@ int stage_limits(const struct sandbox *sandbox, struct failure *failure);
 /* no_new_privs, empty capability sets, locked securebits. */
 int stage_privileges(unsigned walls, struct failure *failure);
 
-/* Pid 1 from here on: starts the command and serves it until it ends. input: the fd for STDIO_FILE. Never returns. */
-_Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, int control, int master,
-			 int input, int io_accounts, int last_pid);
+/* Pid 1 from here on: starts the command and serves it until it ends. input: the fd for STDIO_FILE.
+ * Never returns. */
+struct init_fds {
+	int control, end;	   /* to the supervisor */
+	int master, input;	   /* the pty's, the reopened standard input; -1 none */
+	int io_accounts, last_pid; /* of /proc, opened in time; -1 none */
+};
+_Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, const struct init_fds *fds);

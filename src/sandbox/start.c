@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of everything: namespaces, mounts, masks, Landlock, privileges, filter, command.
  *
- * Init is cloned with a table of fds shared with the supervisor, because the notification fd comes into being behind the filter,
- * where no message can be sent any more without being shown to a supervisor that does not have it yet. Init gives up the shared
- * table before it starts the command. Memory is never shared. */
+ * Init is cloned with a table of fds shared with the supervisor, because the notification fd comes
+ * into being behind the filter, where no message can be sent any more without being shown to a
+ * supervisor that does not have it yet. Init gives up the shared table before it starts the
+ * command. Memory is never shared. */
 #include "filter.h"
 #include "stage.h"
 #include "../base/io.h"
@@ -24,16 +25,16 @@
 struct report {
 	struct failure failure; /* errnum 0: none */
 	unsigned walls;
-	int listener, terminal, names, input;
+	int listener, terminal, names, input, root;
 };
 
 static const struct {
 	enum wall wall;
 	uint64_t flag;
 } namespaces[] = {
-	{WALL_USER_NAMESPACE, CLONE_NEWUSER}, {WALL_MOUNT_NAMESPACE, CLONE_NEWNS},
-	{WALL_PID_NAMESPACE, CLONE_NEWPID},   {WALL_IPC_NAMESPACE, CLONE_NEWIPC},
-	{WALL_UTS_NAMESPACE, CLONE_NEWUTS},   {WALL_NET_NAMESPACE, CLONE_NEWNET},
+	{WALL_USER_NAMESPACE, CLONE_NEWUSER},	  {WALL_MOUNT_NAMESPACE, CLONE_NEWNS},
+	{WALL_PID_NAMESPACE, CLONE_NEWPID},	  {WALL_IPC_NAMESPACE, CLONE_NEWIPC},
+	{WALL_UTS_NAMESPACE, CLONE_NEWUTS},	  {WALL_NET_NAMESPACE, CLONE_NEWNET},
 	{WALL_CGROUP_NAMESPACE, CLONE_NEWCGROUP},
 };
 
@@ -77,8 +78,8 @@ static int compare_fds(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* From here on the table of fds is our own. Closes every fd but these (-1 entries are skipped); what the supervisor needs is in
- * its table already. */
+/* From here on the table of fds is our own. Closes every fd but these (-1 entries are skipped);
+ * what the supervisor needs is in its table already. */
 static int leave_shared_table(unsigned walls, int *fds, size_t count, struct failure *failure)
 {
 	unsigned next = 3;
@@ -148,8 +149,8 @@ static int build(const struct sandbox *sandbox, int control, struct report *repo
 	if (stage_network(sandbox, *walls, &report->names, failure) < 0)
 		return -1;
 
-	/* From here on the supervisor has recorded the run and knows the masks: they lie in a file of memory behind the
-	 * length that it sends. */
+	/* From here on the supervisor has recorded the run and knows the masks: they lie in a file
+	 * of memory behind the length that it sends. */
 	struct {
 		uint64_t length;
 		int fd;
@@ -178,13 +179,16 @@ static int build(const struct sandbox *sandbox, int control, struct report *repo
 	if (stage_limits(sandbox, failure) < 0 || stage_landlock(sandbox, walls, failure) < 0 ||
 	    stage_privileges(*walls, failure) < 0)
 		return -1;
+	report->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (report->root < 0)
+		return stage_fail(failure, "opening", "/");
 	return attach_filter(*walls, &report->listener, failure);
 }
 
 extern char **environ;
 
-/* Init is a copy of ward, and anyone inside may read its command line: the flags there, and the environment behind them, are
- * the caller's. What init needs of them was copied before. */
+/* Init is a copy of ward, and anyone inside may read its command line: the flags there, and the
+ * environment behind them, are the caller's. What init needs of them was copied before. */
 static void forget_arguments(void)
 {
 	char *first = program_invocation_name, *last = NULL;
@@ -195,13 +199,19 @@ static void forget_arguments(void)
 		memset(first, 0, (size_t)(last - first));
 }
 
-static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, int control)
+static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, int control, int end)
 {
-	struct report report = {.walls = walls, .listener = -1, .terminal = -1, .names = -1, .input = -1};
-	int io_accounts = -1, last_pid = -1, failed, kept[8];
-	char released;
+	struct report report = {.walls = walls,
+				.listener = -1,
+				.terminal = -1,
+				.names = -1,
+				.input = -1,
+				.root = -1};
+	struct init_fds fds = {.control = control, .end = end, .io_accounts = -1, .last_pid = -1};
+	int kept[9], failed;
 
-	/* Without a pid namespace init must live long enough to end its children: there the control socket alone tells. */
+	/* Without a pid namespace init must live long enough to end its children: there the control
+	 * socket alone tells. */
 	if (walls & WALL_BIT(WALL_PID_NAMESPACE))
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "ward-init");
@@ -210,63 +220,70 @@ static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, in
 	failed = build(sandbox, control, &report);
 	if (!failed) {
 		/* Opened while our own files are still ours to open. */
-		io_accounts = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
-		last_pid = walls & WALL_BIT(WALL_PID_NAMESPACE)
-				   ? open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC)
-				   : -1;
+		fds.io_accounts = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+		if (walls & WALL_BIT(WALL_PID_NAMESPACE))
+			fds.last_pid = open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC);
+		fds.master = report.terminal;
+		fds.input = report.input;
 		memcpy(kept,
-		       (int[]){control, report.terminal, report.input, io_accounts, last_pid, -1, -1, -1},
+		       (int[]){control, end, fds.master, fds.input, fds.io_accounts, fds.last_pid,
+			       -1, -1, -1},
 		       sizeof(kept));
 		for (int i = 0; i < 3; i++)
 			if (sandbox->stdio[i].kind == STDIO_FD)
-				kept[5 + i] = sandbox->stdio[i].fd;
+				kept[6 + i] = sandbox->stdio[i].fd;
 		failed = leave_shared_table(walls, kept, ELEMENTS(kept), &report.failure);
 	}
-	if (write(control, &report, sizeof(report)) != sizeof(report) || failed)
-		_exit(1);
-	/* The supervisor has taken what it needs: our root directory, while we can still be looked at. */
-	if (read(control, &released, 1) != 1)
-		_exit(0);
 	/* Our memory is a copy of the supervisor's, environment included. */
 	if (walls & WALL_BIT(WALL_INIT_HIDDEN))
 		prctl(PR_SET_DUMPABLE, 0);
-	init_main(sandbox, walls, control, report.terminal, report.input, io_accounts, last_pid);
+	if (write(control, &report, sizeof(report)) != sizeof(report) || failed)
+		_exit(1);
+	init_main(sandbox, walls, &fds);
 }
 
 int sandbox_start(const struct sandbox *sandbox, struct entry *ret_entry, struct error **ret_error)
 {
-	struct entry entry = {.init = -1, .pidfd = -1, .control = -1, .listener = -1,
-			      .terminal = -1, .names = -1, .root = -1, .input = -1};
+	struct entry entry = {-1, -1, -1, -1, -1, -1, -1, -1, -1, {-1, -1}, 0};
 	unsigned walls = walls_wanted(sandbox);
 	struct kernel_clone clone = {.exit_signal = SIGCHLD, .flags = CLONE_FILES | CLONE_PIDFD};
-	int control[2];
+	int control[2], end[2];
 
 	if (walls & WALL_BIT(WALL_SECCOMP)) {
 		program_length = filter_build(walls & WALL_BIT(WALL_NOTIFY), program);
 		if (program_length < 0)
-			return fail_errno(ret_error, E_ENGINE, -program_length, "building the system-call filter");
+			return fail_errno(ret_error, E_ENGINE, -program_length,
+					  "building the system-call filter");
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
 		return fail_errno(ret_error, E_ENGINE, errno, "making a socket pair");
+	entry.control = control[0];
+	entry.inits[0] = control[1];
+	if (pipe2(end, O_CLOEXEC) < 0) {
+		fail_errno(ret_error, E_ENGINE, errno, "making a pipe");
+		entry_done(&entry);
+		return -E_ENGINE;
+	}
+	entry.end = end[0];
+	entry.inits[1] = end[1];
 	for (size_t i = 0; i < ELEMENTS(namespaces); i++)
 		if (walls & WALL_BIT(namespaces[i].wall))
 			clone.flags |= namespaces[i].flag;
 	clone.pidfd = (uint64_t)(uintptr_t)&entry.pidfd;
 	entry.init = sys_clone3(&clone);
 	if (entry.init == 0)
-		run_init(sandbox, walls, control[1]);
+		run_init(sandbox, walls, control[1], end[1]);
 	if (entry.init < 0) {
 		int errnum = errno;
 
-		close(control[0]);
-		close(control[1]);
-		fail_errno(ret_error, E_ENGINE, errnum, "the kernel refused the sandbox's namespaces");
-		return error_hint(ret_error, "user namespaces may be switched off here: see "
-					     "kernel.unprivileged_userns_clone and user.max_user_namespaces, "
-					     "or AppArmor's rule on Ubuntu");
+		entry_done(&entry);
+		fail_errno(ret_error, E_ENGINE, errnum,
+			   "the kernel refused the sandbox's namespaces");
+		return error_hint(ret_error,
+				  "user namespaces may be switched off here: see "
+				  "kernel.unprivileged_userns_clone and user.max_user_namespaces, "
+				  "or AppArmor's rule on Ubuntu");
 	}
-	entry.control = control[0];
-	entry.root = control[1]; /* parked here until sandbox_release closes it */
 	entry.walls = walls;
 	*ret_entry = entry;
 	return 0;
@@ -302,23 +319,25 @@ static int send_masks(struct entry *entry, const struct list *masks, int *ret_fd
 static int explain(const struct failure *failure, struct error **ret_error)
 {
 	if (failure->errnum == EBUSY && strstr(failure->object, "filter")) {
-		fail(ret_error, E_ENGINE, "the sandbox's supervisor cannot be attached: another one is already there");
-		return error_hint(ret_error, "ward cannot run inside another ward, or inside a container engine "
-					     "that traps system calls itself");
+		fail(ret_error, E_ENGINE,
+		     "the sandbox's supervisor cannot be attached: another one is already there");
+		return error_hint(
+			ret_error,
+			"ward cannot run inside another ward, or inside a container engine "
+			"that traps system calls itself");
 	}
-	fail_errno(ret_error, E_ENGINE, failure->errnum, "building the sandbox: %s %s", failure->stage,
-		   failure->object);
+	fail_errno(ret_error, E_ENGINE, failure->errnum, "building the sandbox: %s %s",
+		   failure->stage, failure->object);
 	if (strcmp(failure->stage, "starting in") == 0)
-		return error_hint(ret_error, "choose a directory that the sandbox can read with --cwd");
+		return error_hint(ret_error,
+				  "choose a directory that the sandbox can read with --cwd");
 	return -E_ENGINE;
 }
 
-int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const struct list *masks,
-		    struct error **ret_error)
+int sandbox_release(struct entry *entry, const struct list *masks, struct error **ret_error)
 {
 	_cleanup_close_ int mask_fd = -1;
 	struct report report;
-	char path[64];
 	ssize_t length = -1;
 	int r = send_masks(entry, masks, &mask_fd);
 
@@ -335,19 +354,19 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 	entry->terminal = report.terminal;
 	entry->names = report.names;
 	entry->input = report.input;
-	close(entry->root);
-	snprintf(path, sizeof(path), "/proc/%d/root", entry->init);
-	entry->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (entry->root < 0 && sandbox->level != LEVEL_NONE)
-		return fail_errno(ret_error, E_ENGINE, errno, "opening the sandbox's root");
-	if (write(entry->control, "", 1) != 1)
-		return fail(ret_error, E_ENGINE, "the sandbox's init is gone");
+	entry->root = report.root;
+	/* Init has a table of its own by now. */
+	close_fd(&entry->inits[0]);
+	close_fd(&entry->inits[1]);
 	return 0;
 }
 
 void entry_done(struct entry *entry)
 {
 	close_fd(&entry->control); /* ends init, and with it everything inside */
+	close_fd(&entry->inits[0]);
+	close_fd(&entry->inits[1]);
+	close_fd(&entry->end);
 	close_fd(&entry->pidfd);
 	close_fd(&entry->listener);
 	close_fd(&entry->terminal);

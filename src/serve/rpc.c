@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each request runs in a child of its own: a run changes the identity, the signals and the fds of its process for good. */
+/* Each request runs in a child of its own: a run changes the identity, the signals and the fds of
+ * its process for good. */
 #include "rpc.h"
 #include "../base/buffer.h"
 #include "../base/io.h"
@@ -11,7 +12,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { PARSE_ERROR = -32700, INVALID_REQUEST = -32600, NO_METHOD = -32601, INVALID_PARAMS = -32602 };
+enum {
+	PARSE_ERROR = -32700,
+	INVALID_REQUEST = -32600,
+	NO_METHOD = -32601,
+	INVALID_PARAMS = -32602
+};
 
 static int send_object(int out, json_t *object)
 {
@@ -34,7 +40,8 @@ static int send_error(int out, json_t *id, int code, const char *message)
 {
 	json_t *object = with_id(id);
 
-	json_object_set_new(object, "error", json_pack("{s:i, s:s}", "code", code, "message", message));
+	json_object_set_new(object, "error",
+			    json_pack("{s:i, s:s}", "code", code, "message", message));
 	return send_object(out, object);
 }
 
@@ -99,10 +106,11 @@ static int serve_line(int out, const char *line, size_t length)
 	else if (strcmp(method, "run") == 0)
 		r = serve_run(out, id, json_object_get(request, "params"));
 	else if (strcmp(method, "ping") == 0)
-		r = send_object(out, json_pack("{s:s, s:O, s:{s:s}}", "jsonrpc", "2.0", "id", id, "result", "version",
-					       WARD_VERSION));
+		r = send_object(out, json_pack("{s:s, s:O, s:{s:s}}", "jsonrpc", "2.0", "id", id,
+					       "result", "version", WARD_VERSION));
 	else
-		r = send_error(out, id, NO_METHOD, "there is no such method; there are run and ping");
+		r = send_error(out, id, NO_METHOD,
+			       "there is no such method; there are run and ping");
 	json_decref(request);
 	return r;
 }
@@ -115,7 +123,8 @@ int rpc_serve(int in, int out, struct error **ret_error)
 	ssize_t got;
 	int r = 0;
 
-	while (r == 0 && ((got = read(in, data, sizeof(data))) > 0 || (got < 0 && errno == EINTR))) {
+	while (r == 0 &&
+	       ((got = read(in, data, sizeof(data))) > 0 || (got < 0 && errno == EINTR))) {
 		for (ssize_t at = 0; at < got && r == 0;) {
 			char *end = memchr(data + at, '\n', (size_t)(got - at));
 			size_t length = (size_t)(end ? end - (data + at) : got - at);

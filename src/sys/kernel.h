@@ -15,7 +15,7 @@
 
 struct kernel_clone {
 	uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid,
-	    set_tid_size, cgroup;
+		set_tid_size, cgroup;
 };
 
 #ifndef CLONE_PIDFD

@@ -20,7 +20,7 @@ static void check(const struct plan *plan)
 		if (words != command->argc)
 			abort();
 		for (size_t j = 0; j < command->redirect_count; j++)
-			if (!command->redirects[j].operator|| !command->redirects[j].target)
+			if (!command->redirects[j].target || !command->redirects[j].operator)
 				abort();
 	}
 }

@@ -269,13 +269,13 @@ static void removed_swapped_and_repeated_records_are_found(void **state)
 		const char *part;
 		uint64_t line;
 	} cases[] = {
-	    {{1, 2, 3, 4, 5}, 5, "record 1 is missing", 1},
-	    {{0, 1, 3, 4, 5}, 5, "record 3 is missing", 3},
-	    {{0, 1, 2, 3, 4}, 5, "the end was cut off", 6},
-	    {{0, 2, 1, 3, 4, 5}, 6, "record 2 is missing", 2},
-	    {{0, 1, 1, 2, 3, 4, 5}, 7, "added or put in another order", 3},
-	    {{0, 1, 2, 3, 4, 5, 5}, 7, "added or put in another order", 7},
-	    {{0, 1, 2, 3, 5, 4}, 6, "record 5 is missing", 5},
+		{{1, 2, 3, 4, 5}, 5, "record 1 is missing", 1},
+		{{0, 1, 3, 4, 5}, 5, "record 3 is missing", 3},
+		{{0, 1, 2, 3, 4}, 5, "the end was cut off", 6},
+		{{0, 2, 1, 3, 4, 5}, 6, "record 2 is missing", 2},
+		{{0, 1, 1, 2, 3, 4, 5}, 7, "added or put in another order", 3},
+		{{0, 1, 2, 3, 4, 5, 5}, 7, "added or put in another order", 7},
+		{{0, 1, 2, 3, 5, 4}, 6, "record 5 is missing", 5},
 	};
 	char *log, *lines[8];
 
@@ -753,12 +753,13 @@ static void the_state_directory_follows_the_environment(void **state)
 {
 	struct error *error = NULL;
 	char *path = NULL;
+	struct stat st;
 	static const struct {
 		const char *state, *home, *path;
 	} cases[] = {
-	    {"/a/state", "/home/x", "/a/state/ward"},
-	    {"relative", "/home/x", "/home/x/.local/state/ward"},
-	    {NULL, "/home/x/", "/home/x/.local/state/ward"},
+		{"/a/state", "/home/x", "/a/state/ward"},
+		{"relative", "/home/x", "/home/x/.local/state/ward"},
+		{NULL, "/home/x/", "/home/x/.local/state/ward"},
 	};
 
 	(void)state;
@@ -783,11 +784,10 @@ static void the_state_directory_follows_the_environment(void **state)
 		assert_non_null(strstr(error->hint, "HOME"));
 		error_free(error);
 	}
-	snprintf(directory + strlen(directory), 8, "/a/b");
-	assert_int_equal(state_directory_make(directory, NULL), 0);
-	assert_int_equal(state_directory_make(directory, NULL), 0);
-	make_log(1);
-	directory[strlen(directory) - 4] = '\0';
+	assert_int_equal(state_directory_make(in_directory("a/b"), NULL), 0);
+	assert_int_equal(state_directory_make(in_directory("a/b"), NULL), 0);
+	assert_int_equal(stat(in_directory("a/b"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -795,28 +795,28 @@ static void the_state_directory_follows_the_environment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(an_empty_log_holds),
-	    TEST(a_record_has_its_members_in_order),
-	    TEST(files_are_for_their_owner_alone),
-	    TEST(a_changed_byte_anywhere_is_found),
-	    TEST(removed_swapped_and_repeated_records_are_found),
-	    TEST(a_record_of_another_log_is_found),
-	    TEST(a_tail_cut_anywhere_is_found),
-	    TEST(a_missing_or_foreign_head_is_found_and_stops_writers),
-	    TEST(another_log_of_the_same_size_stops_writers),
-	    TEST(whole_records_past_the_head_are_adopted),
-	    TEST(a_false_record_past_the_head_stops_writers),
-	    TEST(a_torn_tail_is_cut_away_and_said),
-	    TEST(what_does_not_fit_a_record_is_refused),
-	    TEST(a_directory_that_others_can_write_is_refused),
-	    TEST(a_link_in_place_of_the_log_is_refused),
-	    TEST(appending_works_after_privileges_are_dropped),
-	    TEST(twenty_writers_at_once_make_one_chain),
-	    TEST(a_killed_writer_leaves_a_log_that_goes_on),
-	    TEST(a_full_disk_fails_cleanly),
-	    TEST(waiting_for_the_lock_ends),
-	    TEST(reading_goes_on_where_it_stopped),
-	    TEST(the_state_directory_follows_the_environment),
+		TEST(an_empty_log_holds),
+		TEST(a_record_has_its_members_in_order),
+		TEST(files_are_for_their_owner_alone),
+		TEST(a_changed_byte_anywhere_is_found),
+		TEST(removed_swapped_and_repeated_records_are_found),
+		TEST(a_record_of_another_log_is_found),
+		TEST(a_tail_cut_anywhere_is_found),
+		TEST(a_missing_or_foreign_head_is_found_and_stops_writers),
+		TEST(another_log_of_the_same_size_stops_writers),
+		TEST(whole_records_past_the_head_are_adopted),
+		TEST(a_false_record_past_the_head_stops_writers),
+		TEST(a_torn_tail_is_cut_away_and_said),
+		TEST(what_does_not_fit_a_record_is_refused),
+		TEST(a_directory_that_others_can_write_is_refused),
+		TEST(a_link_in_place_of_the_log_is_refused),
+		TEST(appending_works_after_privileges_are_dropped),
+		TEST(twenty_writers_at_once_make_one_chain),
+		TEST(a_killed_writer_leaves_a_log_that_goes_on),
+		TEST(a_full_disk_fails_cleanly),
+		TEST(waiting_for_the_lock_ends),
+		TEST(reading_goes_on_where_it_stopped),
+		TEST(the_state_directory_follows_the_environment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,7 +168,7 @@ static const char *address_of(struct resolver *resolver, const char *name, unsig
 	assert_int_equal(answer.type, type);
 	assert_int_equal(answer.data_length, type == A ? 4 : 16);
 	assert_non_null(
-	    inet_ntop(type == A ? AF_INET : AF_INET6, answer.data, text, INET6_ADDRSTRLEN));
+		inet_ntop(type == A ? AF_INET : AF_INET6, answer.data, text, INET6_ADDRSTRLEN));
 	return text;
 }
 
@@ -373,17 +373,17 @@ static void ptr_of_loopback_gives_localhost(void **state)
 static void ptr_of_any_other_address_is_nxdomain(void **state)
 {
 	static const char *const names[] = {
-	    "in-addr.arpa",
-	    "ip6.arpa",
-	    "0.18.198.in-addr.arpa",
-	    "1.1.0.18.198.in-addr.arpa",
-	    "01.0.18.198.in-addr.arpa",
-	    "1.0.18.1222.in-addr.arpa",
-	    "257.0.18.198.in-addr.arpa",
-	    "x.0.18.198.in-addr.arpa",
-	    "1.0.18.198.x.in-addr.arpa",
-	    "1.0.18.198.ip6.arpa",
-	    "1.0.0.0.ip6.arpa",
+		"in-addr.arpa",
+		"ip6.arpa",
+		"0.18.198.in-addr.arpa",
+		"1.1.0.18.198.in-addr.arpa",
+		"01.0.18.198.in-addr.arpa",
+		"1.0.18.1222.in-addr.arpa",
+		"257.0.18.198.in-addr.arpa",
+		"x.0.18.198.in-addr.arpa",
+		"1.0.18.198.x.in-addr.arpa",
+		"1.0.18.198.ip6.arpa",
+		"1.0.0.0.ip6.arpa",
 	};
 	struct answer answer;
 
@@ -434,19 +434,19 @@ static void a_mapped_ipv6_address_counts_as_ipv4(void **state)
 static void an_address_nobody_was_given_has_no_name(void **state)
 {
 	static const char *const addresses[] = {
-	    "198.18.0.0",
-	    "198.18.0.2",
-	    "198.17.255.255",
-	    "198.20.0.1",
-	    "0.0.0.0",
-	    "255.255.255.255",
-	    "198.19.255.255",
-	    "fd77:6172:6400::",
-	    "fd77:6172:6400::2",
-	    "fd77:6172:6400:1::1",
-	    "fd77:6172:6400::1:0:1",
-	    "fd77:6172:6401::1",
-	    "::",
+		"198.18.0.0",
+		"198.18.0.2",
+		"198.17.255.255",
+		"198.20.0.1",
+		"0.0.0.0",
+		"255.255.255.255",
+		"198.19.255.255",
+		"fd77:6172:6400::",
+		"fd77:6172:6400::2",
+		"fd77:6172:6400:1::1",
+		"fd77:6172:6400::1:0:1",
+		"fd77:6172:6401::1",
+		"::",
 	};
 	struct sockaddr_un local = {.sun_family = AF_UNIX};
 
@@ -461,8 +461,8 @@ static void an_address_nobody_was_given_has_no_name(void **state)
 static void underscores_digits_and_inner_hyphens_are_fine(void **state)
 {
 	static const char *const names[] = {
-	    "_x._tcp.example", "xn--bcher-kva.example", "3com.com", "a--b.c",
-	    "r3---sn.example", "1.2.3.4.example",	"x.0xg"};
+		"_x._tcp.example", "xn--bcher-kva.example", "3com.com", "a--b.c",
+		"r3---sn.example", "1.2.3.4.example",	    "x.0xg"};
 
 	for (size_t i = 0; i < ELEMENTS(names); i++)
 		assert_string_equal(name_at(*state, address_of(*state, names[i], A)), names[i]);
@@ -543,7 +543,7 @@ static void a_label_of_64_octets_is_a_format_error(void **state)
 static void compression_in_a_question_is_a_format_error(void **state)
 {
 	static const uint8_t pointers[][2] = {
-	    {0xc0, 0x0c}, {0xc0, 0x00}, {0xff, 0xff}, {0x80, 0x01}};
+		{0xc0, 0x0c}, {0xc0, 0x00}, {0xff, 0xff}, {0x80, 0x01}};
 
 	for (size_t i = 0; i < ELEMENTS(pointers); i++) {
 		struct packet bare = header(0, 1), after_label = header(0, 1);
@@ -807,45 +807,45 @@ static void two_resolvers_share_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(a_name_gets_an_ipv4_address_of_the_synthetic_range),
-	    TEST(a_name_gets_an_ipv6_address_of_the_synthetic_prefix),
-	    TEST(a_reply_copies_id_question_and_rd_and_sets_qr_and_ra_only),
-	    TEST(the_same_name_keeps_its_address),
-	    TEST(distinct_names_get_distinct_addresses),
-	    TEST(a_prefix_of_a_name_is_another_name),
-	    TEST(case_does_not_matter_and_the_question_keeps_its_own),
-	    TEST(localhost_and_names_under_it_are_loopback),
-	    TEST(names_that_only_resemble_localhost_are_not_loopback),
-	    TEST(ptr_of_a_synthetic_address_gives_the_name),
-	    TEST(ptr_of_loopback_gives_localhost),
-	    TEST(ptr_of_any_other_address_is_nxdomain),
-	    TEST(ptr_of_an_ordinary_name_is_empty),
-	    TEST(other_types_get_an_empty_answer_and_take_no_address),
-	    TEST(a_mapped_ipv6_address_counts_as_ipv4),
-	    TEST(an_address_nobody_was_given_has_no_name),
-	    TEST(underscores_digits_and_inner_hyphens_are_fine),
-	    TEST(odd_names_do_not_exist),
-	    TEST(names_that_read_as_addresses_do_not_exist),
-	    TEST(a_name_of_253_characters_is_answered_both_ways),
-	    TEST(a_name_of_254_characters_is_a_format_error),
-	    TEST(a_label_of_64_octets_is_a_format_error),
-	    TEST(compression_in_a_question_is_a_format_error),
-	    TEST(a_packet_cut_anywhere_is_a_format_error_or_gets_no_reply),
-	    TEST(octets_after_the_end_are_a_format_error),
-	    TEST(any_number_of_questions_but_one_is_a_format_error),
-	    TEST(a_query_with_answers_or_authorities_is_a_format_error),
-	    TEST(a_response_is_not_answered),
-	    TEST(an_opcode_other_than_query_is_not_implemented),
-	    TEST(a_class_other_than_in_is_refused),
-	    TEST(edns_is_answered_with_edns),
-	    TEST(edns_options_are_skipped),
-	    TEST(an_unknown_edns_version_is_badvers),
-	    TEST(two_opts_or_an_opt_below_the_root_are_format_errors),
-	    TEST(other_additional_records_are_skipped),
-	    TEST(a_reply_without_room_is_truncated_and_says_so),
-	    TEST(the_longest_replies_fit_in_512_octets),
-	    TEST(a_full_table_fails_new_names_and_keeps_the_old),
-	    TEST(two_resolvers_share_nothing),
+		TEST(a_name_gets_an_ipv4_address_of_the_synthetic_range),
+		TEST(a_name_gets_an_ipv6_address_of_the_synthetic_prefix),
+		TEST(a_reply_copies_id_question_and_rd_and_sets_qr_and_ra_only),
+		TEST(the_same_name_keeps_its_address),
+		TEST(distinct_names_get_distinct_addresses),
+		TEST(a_prefix_of_a_name_is_another_name),
+		TEST(case_does_not_matter_and_the_question_keeps_its_own),
+		TEST(localhost_and_names_under_it_are_loopback),
+		TEST(names_that_only_resemble_localhost_are_not_loopback),
+		TEST(ptr_of_a_synthetic_address_gives_the_name),
+		TEST(ptr_of_loopback_gives_localhost),
+		TEST(ptr_of_any_other_address_is_nxdomain),
+		TEST(ptr_of_an_ordinary_name_is_empty),
+		TEST(other_types_get_an_empty_answer_and_take_no_address),
+		TEST(a_mapped_ipv6_address_counts_as_ipv4),
+		TEST(an_address_nobody_was_given_has_no_name),
+		TEST(underscores_digits_and_inner_hyphens_are_fine),
+		TEST(odd_names_do_not_exist),
+		TEST(names_that_read_as_addresses_do_not_exist),
+		TEST(a_name_of_253_characters_is_answered_both_ways),
+		TEST(a_name_of_254_characters_is_a_format_error),
+		TEST(a_label_of_64_octets_is_a_format_error),
+		TEST(compression_in_a_question_is_a_format_error),
+		TEST(a_packet_cut_anywhere_is_a_format_error_or_gets_no_reply),
+		TEST(octets_after_the_end_are_a_format_error),
+		TEST(any_number_of_questions_but_one_is_a_format_error),
+		TEST(a_query_with_answers_or_authorities_is_a_format_error),
+		TEST(a_response_is_not_answered),
+		TEST(an_opcode_other_than_query_is_not_implemented),
+		TEST(a_class_other_than_in_is_refused),
+		TEST(edns_is_answered_with_edns),
+		TEST(edns_options_are_skipped),
+		TEST(an_unknown_edns_version_is_badvers),
+		TEST(two_opts_or_an_opt_below_the_root_are_format_errors),
+		TEST(other_additional_records_are_skipped),
+		TEST(a_reply_without_room_is_truncated_and_says_so),
+		TEST(the_longest_replies_fit_in_512_octets),
+		TEST(a_full_table_fails_new_names_and_keeps_the_old),
+		TEST(two_resolvers_share_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,12 +64,12 @@ static void start_run(const char *run, const char *agent)
 
 static void end_run(const char *run, int exit_code)
 {
-	append(
-	    "run.end", run,
-	    json_pack("{s:{s:i, s:n, s:b, s:n, s:f, s:[{s:[{s:s, s:s}, {s:s, s:s}, {s:s}]}], s:n}}",
-		      "result", "exit_code", exit_code, "signal", "timed_out", 0, "limit",
-		      "duration_ms", 1.5, "attempts", "denials", "object", "/a", "answer", "none",
-		      "object", "/b", "answer", "granted", "object", "/c", "error"));
+	append("run.end", run,
+	       json_pack("{s:{s:i, s:n, s:b, s:n, s:f, s:[{s:[{s:s, s:s}, {s:s, s:s}, {s:s}]}], "
+			 "s:n}}",
+			 "result", "exit_code", exit_code, "signal", "timed_out", 0, "limit",
+			 "duration_ms", 1.5, "attempts", "denials", "object", "/a", "answer",
+			 "none", "object", "/b", "answer", "granted", "object", "/c", "error"));
 }
 
 static struct store *must_open(void)
@@ -165,7 +165,8 @@ static void what_the_log_gains_is_taken_in_at_the_next_opening(void **state)
 		end_run(id, i);
 		runs = list(100);
 		assert_int_equal(
-		    json_integer_value(json_object_get(json_array_get(runs, 0), "exit_code")), i);
+			json_integer_value(json_object_get(json_array_get(runs, 0), "exit_code")),
+			i);
 		json_decref(runs);
 	}
 }
@@ -179,9 +180,9 @@ static void a_run_is_found_by_id_prefix_and_last(void **state)
 		const char *asked, *found;
 		int error;
 	} cases[] = {
-	    {"last", "abc", 0},	      {"abd1", "abd1", 0},	 {"abd", "abd1", 0},
-	    {"abc", "abc", 0},	      {"ab", NULL, -E_USAGE},	 {"x", NULL, -E_NOT_FOUND},
-	    {"", NULL, -E_NOT_FOUND}, {"%", NULL, -E_NOT_FOUND}, {"abcd9", "abcd9", 0},
+		{"last", "abc", 0},	  {"abd1", "abd1", 0},	     {"abd", "abd1", 0},
+		{"abc", "abc", 0},	  {"ab", NULL, -E_USAGE},    {"x", NULL, -E_NOT_FOUND},
+		{"", NULL, -E_NOT_FOUND}, {"%", NULL, -E_NOT_FOUND}, {"abcd9", "abcd9", 0},
 	};
 
 	(void)state;
@@ -265,7 +266,8 @@ static void a_damaged_database_is_moved_aside_and_made_anew(void **state)
 		assert_int_equal(json_array_size(after), 1);
 		assert_string_equal(text_at(after, 0, "id"), text_at(before, 0, "id"));
 		assert_int_equal(
-		    json_integer_value(json_object_get(json_array_get(after, 0), "exit_code")), 7);
+			json_integer_value(json_object_get(json_array_get(after, 0), "exit_code")),
+			7);
 		assert_int_equal(access(in_directory("state.db.corrupt"), F_OK), 0);
 		json_decref(after);
 	}
@@ -312,25 +314,32 @@ static void a_database_of_a_newer_ward_is_left_alone(void **state)
 
 static void a_new_log_replaces_what_the_old_one_said(void **state)
 {
+	/* A shorter log; a longer one with its lines elsewhere; a longer one with its lines in the
+	 * same places. */
+	static const struct {
+		const char *name;
+		int records;
+	} logs[] = {{"second", 1}, {"third", 5}, {"forth", 7}};
 	json_t *runs;
 
 	(void)state;
-	start_run("old1", "x");
-	start_run("old2", "x");
+	start_run("first0", "x");
+	start_run("first1", "x");
 	json_decref(list(10));
-	/* First a shorter log, then a longer one. */
-	for (int length = 1; length <= 5; length += 4) {
+	for (size_t k = 0; k < ELEMENTS(logs); k++) {
 		assert_int_equal(unlink(in_directory("audit.log")), 0);
 		assert_int_equal(unlink(in_directory("audit.head")), 0);
-		for (int i = 0; i < length; i++) {
+		for (int i = 0; i < logs[k].records; i++) {
 			char id[16];
 
-			snprintf(id, sizeof(id), "new%d", i);
-			start_run(id, i == 0 ? "a-name-of-another-length" : "x");
+			snprintf(id, sizeof(id), "%s%d", logs[k].name, i);
+			start_run(id, "x");
 		}
 		runs = list(10);
-		assert_int_equal(json_array_size(runs), length);
-		assert_string_equal(text_at(runs, length - 1, "id"), "new0");
+		assert_int_equal(json_array_size(runs), logs[k].records);
+		for (int i = 0; i < logs[k].records; i++)
+			assert_memory_equal(text_at(runs, i, "id"), logs[k].name,
+					    strlen(logs[k].name));
 		json_decref(runs);
 	}
 }
@@ -404,19 +413,19 @@ static void twenty_openings_at_once_all_succeed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(an_empty_log_has_no_runs),
-	    TEST(runs_are_listed_newest_first_with_what_became_of_them),
-	    TEST(what_the_log_gains_is_taken_in_at_the_next_opening),
-	    TEST(a_run_is_found_by_id_prefix_and_last),
-	    TEST(the_whole_record_of_a_run_is_kept),
-	    TEST(a_deleted_database_is_made_anew),
-	    TEST(a_damaged_database_is_moved_aside_and_made_anew),
-	    TEST(a_database_without_its_tables_is_made_anew),
-	    TEST(a_database_of_a_newer_ward_is_left_alone),
-	    TEST(a_new_log_replaces_what_the_old_one_said),
-	    TEST(a_log_that_does_not_hold_together_is_said),
-	    TEST(files_are_for_their_owner_alone),
-	    TEST(twenty_openings_at_once_all_succeed),
+		TEST(an_empty_log_has_no_runs),
+		TEST(runs_are_listed_newest_first_with_what_became_of_them),
+		TEST(what_the_log_gains_is_taken_in_at_the_next_opening),
+		TEST(a_run_is_found_by_id_prefix_and_last),
+		TEST(the_whole_record_of_a_run_is_kept),
+		TEST(a_deleted_database_is_made_anew),
+		TEST(a_damaged_database_is_moved_aside_and_made_anew),
+		TEST(a_database_without_its_tables_is_made_anew),
+		TEST(a_database_of_a_newer_ward_is_left_alone),
+		TEST(a_new_log_replaces_what_the_old_one_said),
+		TEST(a_log_that_does_not_hold_together_is_said),
+		TEST(files_are_for_their_owner_alone),
+		TEST(twenty_openings_at_once_all_succeed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
