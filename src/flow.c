@@ -197,6 +197,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.foreground = flow->streams.all_terminal && terminal_is_ours(&flow->streams),
 		.signal_mask = &flow->signal_mask,
 		.ignores_pipe = flow->ignores_pipe,
+		.time_ns = request->limits.time_ns,
 		.processes = PROCESSES,
 	};
 	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));
@@ -308,7 +309,7 @@ static void explain_denials(struct flow *flow, const struct attempt *attempt)
 	if (beyond)
 		list_add_printf(flow->notices, "and %zu more; ward show %s", beyond,
 				flow->result->run);
-	for (size_t i = 0; failed && i < flow->masks.count; i++) {
+	for (size_t i = 0; failed && !flow->result->timed_out && i < flow->masks.count; i++) {
 		if (!path_is_under(flow->masks.items[i], workspace))
 			continue;
 		buffer_done(&what);
@@ -396,6 +397,7 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 	struct sandbox sandbox;
 	int r;
 
+	flow->ignores_pipe = run_block_signals(&flow->signal_mask);
 	if ((r = check(request, ret_error)) < 0 ||
 	    (r = identity_choose(request->workspace, &flow->identity, ret_error)) < 0 ||
 	    (r = state_directory(&flow->state, ret_error)) < 0 ||
@@ -412,7 +414,6 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 			      ret_error)) < 0 ||
 	    (r = streams_open(request, way->streams, &flow->streams, ret_error)) < 0)
 		return r;
-	flow->ignores_pipe = run_block_signals(&flow->signal_mask);
 	if (request->level == LEVEL_NONE) {
 		list_add(flow->notices, "running without the sandbox (--level none)");
 	} else if ((r = identity_become(&flow->identity, ret_error)) < 0 ||
@@ -424,7 +425,8 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 	if ((r = start(flow, &sandbox, ret_error)) < 0 || (r = run(flow, &outcome, ret_error)) < 0)
 		return r;
 	conclude(flow, &outcome);
-	session_sweep(flow->own_state);
+	if (flow->session.fresh)
+		session_sweep(flow->own_state); /* a new one begins: others may have ended */
 	return 0;
 }
 
@@ -437,7 +439,7 @@ void flow_run(const struct request *request, struct result *ret_result, struct l
 
 	id_make(run_id);
 	ret_result->run = strdup(run_id);
-	flow.entry = (struct entry){-1, -1, -1, -1, -1, -1, -1, -1, -1, {-1, -1}, 0};
+	flow.entry = ENTRY_NONE;
 	flow.streams.terminal = -1;
 	flow.streams.input_file = -1;
 	memset(flow.streams.close_after_start, -1, sizeof(flow.streams.close_after_start));

@@ -104,14 +104,32 @@ uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Days since 1970 as a date (Hinnant's civil calendar): the library's own way reads the time zone
+ * from disk first. */
+static void date_of(int64_t days, int *ret_year, unsigned *ret_month, unsigned *ret_day)
+{
+	int64_t shifted = days + 719468,
+		era = shifted / 146097; /* 400 years; times before 0000-03-01 do not occur */
+	unsigned of_era = (unsigned)(shifted - era * 146097);
+	unsigned year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	unsigned of_year = of_era - (365 * year + year / 4 - year / 100),
+		 month = (5 * of_year + 2) / 153;
+
+	*ret_day = of_year - (153 * month + 2) / 5 + 1;
+	*ret_month = month < 10 ? month + 3 : month - 9;
+	*ret_year = (int)(year + era * 400) + (*ret_month <= 2);
+}
+
 void time_text(char text[static TIME_TEXT])
 {
 	struct timespec now;
-	struct tm utc;
-	size_t length;
+	unsigned month, day, second;
+	int year;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &utc);
-	length = strftime(text, TIME_TEXT, "%Y-%m-%dT%H:%M:%S", &utc);
-	snprintf(text + length, TIME_TEXT - length, ".%03ldZ", now.tv_nsec / 1000000);
+	date_of(now.tv_sec / 86400, &year, &month, &day);
+	second = (unsigned)(now.tv_sec % 86400);
+	snprintf(text, TIME_TEXT, "%04d-%02u-%02uT%02u:%02u:%02u.%03uZ", year % 10000, month % 100,
+		 day % 100, second / 3600 % 100, second / 60 % 60, second % 60,
+		 (unsigned)(now.tv_nsec / 1000000) % 1000);
 }

@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,28 +20,54 @@ const char *verdict_name(enum verdict_kind kind)
 	return names[kind];
 }
 
+static bool is_open_in_ssh(const char *name)
+{
+	size_t length = strlen(name);
+
+	if (length > 4 && strcmp(name + length - 4, ".pub") == 0)
+		return true;
+	for (const char *const *open = ssh_not_secret; *open; open++)
+		if (strcmp(*open, name) == 0)
+			return true;
+	return false;
+}
+
+static void deny_ssh(const char *home, struct permissions *permissions)
+{
+	_cleanup_free_ char *ssh = path_resolve(home, NULL, ".ssh");
+	DIR *directory = opendir(ssh);
+	struct dirent *entry;
+
+	if (!directory && errno != ENOENT)
+		list_add(&permissions->deny, ssh); /* closed, but perhaps ours to open again */
+	while (directory && (entry = readdir(directory)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+		    !is_open_in_ssh(entry->d_name))
+			list_add_printf(&permissions->deny, "%s/%s", ssh, entry->d_name);
+	if (directory)
+		closedir(directory);
+}
+
+/* Most places in the table do not exist: one reading of the home directory spares a look at each.
+ */
 static void deny_home(const char *home, struct permissions *permissions)
 {
-	_cleanup_free_ char *ssh = NULL;
+	_cleanup_list_ struct list present = {0};
+	DIR *directory = opendir(home);
 	struct dirent *entry;
-	DIR *directory;
 
-	for (const char *const *secret = secrets_in_home; *secret; secret++)
-		list_take(&permissions->deny, path_resolve(home, NULL, *secret));
-	ssh = path_resolve(home, NULL, ".ssh");
-	directory = opendir(ssh);
-	while (directory && (entry = readdir(directory))) {
-		size_t length = strlen(entry->d_name);
-		bool open = entry->d_name[0] == '.' ||
-			    (length > 4 && strcmp(entry->d_name + length - 4, ".pub") == 0);
+	while (directory && (entry = readdir(directory)))
+		list_add(&present, entry->d_name);
+	for (const char *const *secret = secrets_in_home; *secret; secret++) {
+		_cleanup_free_ char *first = strndup(*secret, strcspn(*secret, "/"));
 
-		for (const char *const *name = ssh_not_secret; *name && !open; name++)
-			open = strcmp(*name, entry->d_name) == 0;
-		if (!open)
-			list_add_printf(&permissions->deny, "%s/%s", ssh, entry->d_name);
+		if (!directory || list_has(&present, first))
+			list_take(&permissions->deny, path_resolve(home, NULL, *secret));
 	}
 	if (directory)
 		closedir(directory);
+	if (!directory || list_has(&present, ".ssh"))
+		deny_ssh(home, permissions);
 }
 
 static void add_table(struct list *list, const char *const *table)

@@ -136,10 +136,17 @@ static void serve_mode_of_fd(struct observer *observer, const struct seccomp_not
 	set_mode(observer, call, trap, fd, path, (mode_t)call->data.args[1]);
 }
 
+static bool sets_group_id(const struct seccomp_notif *call, const struct trap *trap)
+{
+	return trap->kind == TRAP_CHANGE && trap->mode >= 0 &&
+	       call->data.args[trap->mode] & S_ISGID;
+}
+
 /* Finds one of the call's paths. 1: found; 0: the call was answered or let go on, because the
  * kernel will refuse it by itself. */
-static int find(struct observer *observer, const struct seccomp_notif *call, int directory,
-		int path, bool follow, uint64_t flags, struct found *ret_found)
+static int find(struct observer *observer, const struct seccomp_notif *call,
+		const struct trap *trap, int directory, int path, bool follow, uint64_t flags,
+		struct found *ret_found)
 {
 	char text[PATH_MAX];
 	pid_t tid = (pid_t)call->pid;
@@ -155,8 +162,12 @@ static int find(struct observer *observer, const struct seccomp_notif *call, int
 	if (r == 0)
 		close(ret_found->fd);
 	/* What cannot be found from here (no such directory, a link of /proc that means the
-	 * caller's own fds) meets the walls as it is. */
-	answer_continue(observer, call->id);
+	 * caller's own fds) meets the walls as it is. Set-group-id meets none, so without an object
+	 * to look at it is refused. */
+	if (sets_group_id(call, trap))
+		answer(observer, call->id, r == -ENOENT ? ENOENT : EPERM);
+	else
+		answer_continue(observer, call->id);
 	return 0;
 }
 
@@ -180,12 +191,12 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 	} else if (flags & AT_SYMLINK_NOFOLLOW) {
 		follow = false;
 	}
-	if (!find(observer, call, trap->directory, trap->path, follow,
+	if (!find(observer, call, trap, trap->directory, trap->path, follow,
 		  trap->kind == TRAP_OPEN ? 0 : flags, &found))
 		return;
 	fd = found.fd;
 	if (trap->path2 >= 0) {
-		if (!find(observer, call, trap->directory2, trap->path2, false, 0, &second))
+		if (!find(observer, call, trap, trap->directory2, trap->path2, false, 0, &second))
 			return;
 		fd2 = second.fd;
 	}
@@ -207,10 +218,12 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 	default:
 		if (judge(observer, call, trap, trap->kind, flags, &found))
 			return;
-		if (trap->kind == TRAP_CHANGE && trap->mode >= 0 && found.exists &&
-		    call->data.args[trap->mode] & S_ISGID) {
-			set_mode(observer, call, trap, fd, found.path,
-				 (mode_t)call->data.args[trap->mode]);
+		if (sets_group_id(call, trap)) {
+			if (found.exists)
+				set_mode(observer, call, trap, fd, found.path,
+					 (mode_t)call->data.args[trap->mode]);
+			else
+				answer(observer, call->id, ENOENT);
 			return;
 		}
 	}

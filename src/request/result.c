@@ -155,7 +155,10 @@ void result_view(const struct result *result, struct view *ret_view)
 {
 	const struct error *error = result->error;
 
-	if (error && error->code != E_TIMEOUT) {
+	bool ran = result->exit_code >= 0 || result->signal > 0;
+
+	/* What was refused to a command that ran is its own affair: its output stands. */
+	if (error && error->code != E_TIMEOUT && !(error->code == E_SANDBOX && ran)) {
 		const char *message = error->message ? error->message : "";
 
 		*ret_view = (struct view){
@@ -177,7 +180,7 @@ void result_view(const struct result *result, struct view *ret_view)
 		.aggregated = result->aggregated.data ? result->aggregated.data : "",
 		.aggregated_length = result->aggregated.length,
 		.duration_ms = result->duration_ms,
-		.timed_out = result->timed_out || error,
+		.timed_out = result->timed_out,
 	};
 }
 

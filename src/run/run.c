@@ -30,7 +30,9 @@ struct run {
 	int signals;
 	uint64_t started, deadline, killed; /* monotonic; 0: not yet, none */
 	bool keyboard;			    /* the command has the terminal */
-	bool gone;			    /* init, and everything with it */
+	bool told;			    /* init has said how the command ended */
+	bool ended;			    /* nothing inside is left but perhaps init itself */
+	bool gone;			    /* init, too */
 };
 
 static void relay_signals(sigset_t *set)
@@ -47,6 +49,8 @@ bool run_block_signals(sigset_t *ret_before)
 	relay_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, ret_before);
 	signal(SIGTTOU, SIG_IGN); /* the terminal is put right again from wherever we are */
+	signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files must not end us in the middle of a
+				     record */
 	return signal(SIGPIPE, SIG_IGN) == SIG_IGN;
 }
 
@@ -60,7 +64,7 @@ static void order(struct run *run, enum init_order_kind kind, int value)
 
 static void end_sandbox(struct run *run, enum run_limit limit)
 {
-	if (run->killed || run->gone)
+	if (run->killed || run->ended)
 		return;
 	run->outcome->limit = limit;
 	run->outcome->timed_out = limit == LIMIT_TIME;
@@ -80,16 +84,36 @@ static void give_keyboard(struct run *run)
 	order(run, INIT_FOREGROUND, 0);
 }
 
-/* Stops ourselves as the shell expects of a job; returns when the shell lets us go on. */
-static void stop_and_go_on(struct run *run, int signal)
+/* Stops ourselves as the shell expects of a job. Not with SIGSTOP: where no shell would ever
+ * continue us (the process group is orphaned) the kernel does not stop a process for SIGTSTP, and
+ * the command alone stays stopped, its time running. */
+static void stop_ourselves(void)
 {
-	bool had = run->keyboard;
+	sigset_t stop, before;
 
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	signal(SIGTSTP, SIG_DFL);
+	raise(SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &stop, &before); /* here we stand until the shell lets us go on */
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+static void command_stopped(struct run *run, int signal)
+{
+	bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU, had = run->keyboard;
+
+	if (run->streams->terminal < 0)
+		return; /* no job control: it stays as it is until somebody inside, or the time,
+			   ends it */
+	if (wants_terminal && terminal_is_ours(run->streams)) {
+		give_keyboard(run);
+		return;
+	}
 	terminal_restore(run->streams);
 	run->keyboard = false;
-	kill(getpid(), SIGSTOP);
-	if (run->streams->terminal >= 0 && terminal_is_ours(run->streams) &&
-	    (had || signal == SIGTTIN || signal == SIGTTOU)) {
+	stop_ourselves();
+	if (terminal_is_ours(run->streams) && (had || wants_terminal)) {
 		give_keyboard(run);
 		return;
 	}
@@ -98,25 +122,29 @@ static void stop_and_go_on(struct run *run, int signal)
 	order(run, INIT_CONTINUE, 0);
 }
 
-static void command_stopped(struct run *run, int signal)
-{
-	bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
-
-	if (wants_terminal && run->streams->terminal >= 0 && terminal_is_ours(run->streams)) {
-		give_keyboard(run);
-		return;
-	}
-	stop_and_go_on(run, signal);
-}
-
 static void hear_init(struct run *run)
 {
-	int signal;
+	struct outcome *outcome = run->outcome;
+	struct init_event event;
 
-	if (read(run->entry->control, &signal, sizeof(signal)) == sizeof(signal))
-		command_stopped(run, signal);
-	else
+	if (read(run->entry->control, &event, sizeof(event)) != sizeof(event)) {
 		close_fd(&run->entry->control);
+		return;
+	}
+	if (event.stopped) {
+		command_stopped(run, event.stopped);
+		return;
+	}
+	run->told = true;
+	run->ended = event.alone;
+	outcome->exec_error = event.exec_error;
+	outcome->status = event.status;
+	outcome->cpu_ms = event.cpu_ms;
+	outcome->max_rss_kb = event.max_rss_kb;
+	outcome->io_read = event.read_bytes;
+	outcome->io_write = event.written_bytes;
+	outcome->tasks = event.tasks;
+	outcome->duration_ms = (double)(monotonic_ns() - run->started) / 1e6;
 }
 
 static void hear_signals(struct run *run)
@@ -167,7 +195,7 @@ static bool output_finished(const struct run *run)
 	const struct pump *outputs[] = {run->streams->output[0], run->streams->output[1],
 					run->screen};
 
-	if (!run->gone)
+	if (!run->ended)
 		return false;
 	if (run->killed && monotonic_ns() > run->killed + flush_ns)
 		return true;
@@ -182,7 +210,7 @@ static int patience(const struct run *run)
 	uint64_t now = monotonic_ns(), until = run->killed ? run->killed + flush_ns : run->deadline;
 	bool typed = run->streams->input && isatty(run->streams->input->from);
 
-	if (run->gone && !run->killed)
+	if (run->ended && !run->killed)
 		return 100;
 	if (!until)
 		return typed ? 500 : -1;
@@ -213,7 +241,7 @@ static void serve_once(struct run *run)
 	for (size_t i = 0; i < pump_count; i++)
 		if (fds[4 + 2 * i].revents || fds[5 + 2 * i].revents)
 			pump_move(pumps[i]);
-	if (run->gone) /* what is still in the pipes is all that will ever come */
+	if (run->ended) /* what is still in the pipes is all that will ever come */
 		for (size_t i = 0; i < pump_count; i++)
 			while (pumps[i] != run->keys && pumps[i] != run->streams->input &&
 			       pump_move(pumps[i]))
@@ -222,10 +250,8 @@ static void serve_once(struct run *run)
 		hear_signals(run);
 	if (fds[1].revents)
 		hear_init(run);
-	if (fds[3].revents) {
-		run->gone = true;
-		run->outcome->duration_ms = (double)(monotonic_ns() - run->started) / 1e6;
-	}
+	if (fds[3].revents)
+		run->gone = run->ended = true;
 	if (run->streams->input && run->streams->input->from < 0 &&
 	    pump_finished(run->streams->input)) {
 		pump_free(run->streams->input); /* closes the pipe: the command sees the end of its
@@ -259,28 +285,26 @@ static void start_terminal(struct run *run)
 	}
 }
 
-/* What init said last, unless it was killed with everything else, and what only its parent learns.
- */
+/* Where init was killed with everything else, only its parent learns what it used. */
 static void collect(struct run *run)
 {
 	struct outcome *outcome = run->outcome;
 	struct rusage usage;
-	struct init_end end;
 
+	if (run->told)
+		return;
+	outcome->status = SIGKILL;
+	if (run->deadline && monotonic_ns() >= run->deadline) {
+		/* Init kept the time while we were stopped. */
+		outcome->timed_out = true;
+		outcome->limit = LIMIT_TIME;
+	}
+	outcome->duration_ms = (double)(monotonic_ns() - run->started) / 1e6;
 	if (wait4(run->entry->init, NULL, 0, &usage) > 0) {
+		run->entry->init = -1;
 		outcome->cpu_ms = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
 				  (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
 		outcome->max_rss_kb = (uint64_t)usage.ru_maxrss;
-	}
-	fcntl(run->entry->end, F_SETFL, O_NONBLOCK);
-	if (read(run->entry->end, &end, sizeof(end)) == sizeof(end)) {
-		outcome->exec_error = end.exec_error;
-		outcome->status = end.status;
-		outcome->io_read = end.io_read;
-		outcome->io_write = end.io_write;
-		outcome->tasks = end.tasks;
-	} else {
-		outcome->status = SIGKILL;
 	}
 }
 

@@ -29,12 +29,16 @@ static int reopen(int fd, int flags)
 
 struct pump *pump_new(int from, int to)
 {
-	struct pump *pump = calloc(1, sizeof(*pump));
+	struct pump *pump =
+		malloc(sizeof(*pump)); /* not zeroed: the buffer is not touched before it is used */
 
 	if (!pump)
 		abort();
 	pump->from = from;
 	pump->to = to;
+	pump->to_is_socket = pump->discard = false;
+	pump->captures[0] = pump->captures[1] = NULL;
+	pump->start = pump->end = 0;
 	return pump;
 }
 
@@ -206,21 +210,14 @@ static int open_input(const struct request *request, struct streams *streams,
 			       ? fail_errno(ret_error, E_ENGINE, errno, "copying standard input")
 			       : 0;
 	}
-	length = S_ISREG(st.st_mode) ? readlink("/proc/self/fd/0", link, sizeof(link) - 1) : -1;
-	if (length > 0) {
-		struct stat again;
-
-		link[length] = '\0';
-		/* Its name must still lead to it, and not below the private /tmp. */
-		if (stat(link, &again) == 0 && again.st_dev == st.st_dev &&
-		    again.st_ino == st.st_ino && access(link, R_OK) == 0 &&
-		    strncmp(link, "/tmp/", 5) != 0) {
-			streams->input_path = strdup(link);
-			streams->input_file = 0;
-			streams->stdio[0] = (struct stdio){
-				.kind = STDIO_FILE, .fd = 0, .path = streams->input_path};
-			return 0;
-		}
+	if (S_ISREG(st.st_mode)) {
+		length = readlink("/proc/self/fd/0", link, sizeof(link) - 1);
+		link[MAX(length, 0)] = '\0';
+		streams->input_path = strdup(link);
+		streams->input_file = 0;
+		streams->stdio[0] =
+			(struct stdio){.kind = STDIO_FILE, .fd = 0, .path = streams->input_path};
+		return 0;
 	}
 	return relay_input(streams, ret_error);
 }

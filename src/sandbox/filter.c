@@ -37,7 +37,7 @@
 #define WRITE_INTENT (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
 #define SET_ID	     (S_ISUID | S_ISGID)
 static const struct bpf_rule open_flags[] = {
-	{1, BPF_ANY_BITS, O_CREAT, 0, BPF_AND_NEXT},
+	{1, BPF_ANY_BITS, O_CREAT | __O_TMPFILE, 0, BPF_AND_NEXT},
 	{2, BPF_ANY_BITS, SET_ID, 0, REFUSE},
 	{1, BPF_ANY_BITS, WRITE_INTENT, 0, NOTIFY},
 	END,
@@ -71,12 +71,14 @@ static const struct bpf_rule ioctl_requests[] = {
 };
 
 /* TCP and UDP, streams and packets of AF_UNIX, and asking the kernel for routes. A datagram socket
- * of AF_UNIX can name any socket on the machine in sendmsg, where no other wall sees it, so there
- * are none. */
+ * of AF_UNIX (SOCK_RAW is one, too) can name any socket on the machine in sendmsg, where no other
+ * wall sees it, so there are none. */
 #define KIND 0xf /* the type without SOCK_CLOEXEC and SOCK_NONBLOCK */
 static const struct bpf_rule socket_kinds[] = {
 	{0, BPF_MASKED_IS, ALL, AF_UNIX, BPF_AND_NEXT},
-	{1, BPF_MASKED_NOT, KIND, SOCK_DGRAM, ALLOW},
+	{1, BPF_MASKED_IS, KIND, SOCK_STREAM, ALLOW},
+	{0, BPF_MASKED_IS, ALL, AF_UNIX, BPF_AND_NEXT},
+	{1, BPF_MASKED_IS, KIND, SOCK_SEQPACKET, ALLOW},
 	{0, BPF_MASKED_IS, ALL, AF_UNIX, ERROR(EPROTONOSUPPORT)},
 	{0, BPF_MASKED_IS, ALL, AF_NETLINK, BPF_AND_NEXT},
 	{2, BPF_MASKED_IS, ALL, NETLINK_ROUTE, ALLOW},
@@ -90,7 +92,9 @@ static const struct bpf_rule socket_kinds[] = {
 	END,
 };
 static const struct bpf_rule socketpair_kinds[] = {
-	{1, BPF_MASKED_IS, KIND, SOCK_DGRAM, ERROR(EOPNOTSUPP)},
+	{0, BPF_MASKED_NOT, ALL, AF_UNIX, ERROR(EAFNOSUPPORT)},
+	{1, BPF_MASKED_IS, KIND, SOCK_STREAM, ALLOW},
+	{1, BPF_MASKED_IS, KIND, SOCK_SEQPACKET, ALLOW},
 	END,
 };
 
@@ -180,7 +184,7 @@ static const struct bpf_call calls[] = {
 	{SYS_listen, ALLOW},
 	{SYS_getsockname, ALLOW},
 	{SYS_getpeername, ALLOW},
-	{SYS_socketpair, ALLOW, socketpair_kinds},
+	{SYS_socketpair, ERROR(EOPNOTSUPP), socketpair_kinds},
 	{SYS_setsockopt, ALLOW},
 	{SYS_getsockopt, ALLOW},
 	{SYS_clone, ALLOW, clone_flags},

@@ -63,7 +63,13 @@ static bool already_covered(const struct list *masks, const char *path)
 	return false;
 }
 
-static int mask(struct walk *walk, const char *path, bool always, unsigned depth,
+enum why {
+	DENIED_BY_DEFAULT,
+	DENIED_BY_NAME, /* a name in the workspace */
+	DENIED_ALWAYS,
+};
+
+static int mask(struct walk *walk, const char *path, enum why why, unsigned depth,
 		struct error **ret_error);
 
 /* A denied directory with an exception somewhere below it: its entries are denied one by one. */
@@ -87,7 +93,7 @@ static int mask_entries(struct walk *walk, const char *path, unsigned depth,
 			r = fail(ret_error, E_ENGINE, "a path below %s is too long to be masked",
 				 path);
 		else
-			r = mask(walk, child, false, depth + 1, ret_error);
+			r = mask(walk, child, DENIED_BY_DEFAULT, depth + 1, ret_error);
 	}
 	closedir(directory);
 	return r;
@@ -105,29 +111,72 @@ static bool exception_below(const struct list *except, const char *path)
 	return false;
 }
 
-/* path exists in name; links in it are looked through, so that what is covered is the thing itself.
- */
-static int mask(struct walk *walk, const char *path, bool always, unsigned depth,
+/* True where a mask would cover the ground the command stands on, which hides nothing and breaks
+ * everything. */
+static bool is_ground(const struct search *search, const char *path)
+{
+	return path_is_under(search->workspace, path);
+}
+
+/* A directory on the way is closed to us. If it is ours, the command could open it again: then it
+ * is masked as a whole. */
+static int mask_closed(struct walk *walk, const char *path, struct error **ret_error)
+{
+	_cleanup_free_ char *parent = strdup(path);
+	struct stat st;
+	char *slash;
+
+	while (parent && (slash = strrchr(parent, '/')) && slash != parent) {
+		*slash = '\0';
+		if (lstat(parent, &st) == 0)
+			break;
+	}
+	if (!parent || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	    already_covered(walk->masks, parent))
+		return 0;
+	if (is_ground(walk->search, parent))
+		return fail(ret_error, E_ENGINE, "%s cannot be looked into", parent);
+	list_add(walk->masks, parent);
+	return 0;
+}
+
+/* Links in path are looked through, so that what is covered is the thing itself. Where the name
+ * alone speaks for it, whoever filled the workspace chose the name: a link of such a name is
+ * followed to a file only. */
+static int mask(struct walk *walk, const char *path, enum why why, unsigned depth,
 		struct error **ret_error)
 {
 	const struct search *search = walk->search;
+	bool always = why == DENIED_ALWAYS;
 	char real[PATH_MAX];
 	struct stat st;
 
 	if (depth > DEPTH)
 		return fail(ret_error, E_ENGINE, "%s is nested too deeply to be masked", path);
 	if (lstat(path, &st) < 0 || !realpath(path, real) || lstat(real, &st) < 0)
-		return 0; /* not there (most are not: one look is enough), or not to be reached by
-			     this user at all */
+		/* Most are not there, and one look tells. */
+		return errno == EACCES ? mask_closed(walk, path, ret_error) : 0;
 	if (!always && (matches_any(search->except, path) || matches_any(search->except, real)))
 		return 0;
-	if (already_covered(walk->masks, real))
+	if (already_covered(walk->masks, real) || is_ground(search, real))
+		return 0;
+	if (why == DENIED_BY_NAME && strcmp(real, path) != 0 && !S_ISREG(st.st_mode) &&
+	    !path_is_under(real, search->workspace))
+		return 0;
+	/* Closed to this user anyway, and not theirs to open: the system's own permissions are the
+	 * mask. */
+	if (st.st_uid != geteuid() && faccessat(AT_FDCWD, real, R_OK, AT_EACCESS) < 0 &&
+	    faccessat(AT_FDCWD, real, X_OK, AT_EACCESS) < 0 &&
+	    faccessat(AT_FDCWD, real, W_OK, AT_EACCESS) < 0)
 		return 0;
 	if (!always && S_ISDIR(st.st_mode) && exception_below(search->except, real))
 		return mask_entries(walk, real, depth, ret_error);
 	list_add(walk->masks, real);
 	return 0;
 }
+
+static int walk_directory(struct walk *walk, int fd, size_t length, enum why why, unsigned depth,
+			  struct error **ret_error);
 
 static bool pattern_matches(const struct walk *walk, const char *path)
 {
@@ -137,9 +186,47 @@ static bool pattern_matches(const struct walk *walk, const char *path)
 	return false;
 }
 
+/* One entry of a directory that walk->path (length bytes of it) names. */
+static int walk_entry(struct walk *walk, int directory, size_t length, const struct entry64 *entry,
+		      enum why why, unsigned depth, struct error **ret_error)
+{
+	const char *name = entry->name;
+	size_t name_length = strlen(name);
+	bool named = why == DENIED_BY_NAME && name_is_denied(walk->search, name);
+	bool may_be_directory = entry->type == DT_DIR || entry->type == DT_UNKNOWN;
+	char found[PATH_MAX];
+	int child;
+
+	if (!may_be_directory && !named && !walk->patterns[0])
+		return 0;
+	if (length + name_length + 2 > sizeof(walk->path))
+		return fail(ret_error, E_ENGINE, "a path below %s is too long to be searched",
+			    walk->path);
+	walk->path[length] = '/';
+	memcpy(walk->path + length + 1, name, name_length + 1);
+	if (named || pattern_matches(walk, walk->path)) {
+		strcpy(found, walk->path);
+		return mask(walk, found, why, depth, ret_error);
+	}
+	if (!may_be_directory)
+		return 0;
+	child = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (child >= 0)
+		return walk_directory(walk, child, length + 1 + name_length, why, depth + 1,
+				      ret_error);
+	if (errno != EACCES)
+		return errno == ENOTDIR || errno == ELOOP || errno == ENOENT
+			       ? 0
+			       : fail_errno(ret_error, E_ENGINE, errno, "looking into %s",
+					    walk->path);
+	/* Closed to us; its owner could open it again, and then what lies below would be seen. */
+	strcpy(found, walk->path);
+	return mask(walk, found, why, depth, ret_error);
+}
+
 /* Everything below walk->path (length bytes of it), which fd is open on. Takes ownership of fd. */
-static int walk_directory(struct walk *walk, int fd, size_t length, bool by_name, bool always,
-			  unsigned depth, struct error **ret_error)
+static int walk_directory(struct walk *walk, int fd, size_t length, enum why why, unsigned depth,
+			  struct error **ret_error)
 {
 	_cleanup_close_ int directory = fd;
 	_Alignas(8) char buffer[BUFFER];
@@ -162,47 +249,15 @@ static int walk_directory(struct walk *walk, int fd, size_t length, bool by_name
 			return error_hint(ret_error, "choose a smaller --workspace");
 		}
 		for (long at = 0; at < got;) {
-			struct entry64 *entry = (struct entry64 *)(buffer + at);
-			const char *name = entry->name;
-			size_t name_length;
-			int child;
+			const struct entry64 *entry = (struct entry64 *)(buffer + at);
 
 			at += entry->length;
 			walk->entries++;
-			if (name[0] == '.' &&
-			    (name[1] == '\0' || (name[1] == '.' && name[2] == '\0')))
+			if (entry->name[0] == '.' &&
+			    (entry->name[1] == '\0' ||
+			     (entry->name[1] == '.' && entry->name[2] == '\0')))
 				continue;
-			if (entry->type != DT_DIR && entry->type != DT_UNKNOWN &&
-			    (by_name ? !name_is_denied(walk->search, name) && !walk->patterns[0]
-				     : !walk->patterns[0]))
-				continue;
-			name_length = strlen(name);
-			if (length + name_length + 2 > sizeof(walk->path))
-				return fail(ret_error, E_ENGINE,
-					    "a path below %s is too long to be searched",
-					    walk->path);
-			walk->path[length] = '/';
-			memcpy(walk->path + length + 1, name, name_length + 1);
-			if ((by_name && name_is_denied(walk->search, name)) ||
-			    pattern_matches(walk, walk->path)) {
-				char found[PATH_MAX];
-
-				strcpy(found, walk->path);
-				r = mask(walk, found, always, depth, ret_error);
-			} else if (entry->type == DT_DIR || entry->type == DT_UNKNOWN) {
-				/* Git's objects are named by their hashes, and there are many of
-				 * them. */
-				bool objects = strcmp(name, "objects") == 0 && length > 5 &&
-					       strncmp(walk->path + length - 5, "/.git", 5) == 0;
-
-				child = objects ? -1
-						: openat(directory, name,
-							 O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-								 O_CLOEXEC);
-				if (child >= 0)
-					r = walk_directory(walk, child, length + 1 + name_length,
-							   by_name, always, depth + 1, ret_error);
-			}
+			r = walk_entry(walk, directory, length, entry, why, depth, ret_error);
 			walk->path[length] = '\0';
 			if (r < 0)
 				return r;
@@ -210,23 +265,22 @@ static int walk_directory(struct walk *walk, int fd, size_t length, bool by_name
 	}
 }
 
-static int walk_tree(struct walk *walk, const char *top, bool by_name, bool always,
-		     struct error **ret_error)
+static int walk_tree(struct walk *walk, const char *top, enum why why, struct error **ret_error)
 {
 	int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	size_t length = strlen(top);
 
 	if (fd < 0)
-		return 0;
+		return errno == EACCES ? mask_closed(walk, top, ret_error) : 0;
 	if (length == 1)
 		length = 0; /* "/" */
 	memcpy(walk->path, top, length);
 	walk->path[length] = '\0';
-	return walk_directory(walk, fd, length, by_name, always, 0, ret_error);
+	return walk_directory(walk, fd, length, why, 0, ret_error);
 }
 
 /* A pattern is searched for below its fixed part, a plain path is simply looked at. */
-static int find_denied(struct walk *walk, const struct list *denied, bool always,
+static int find_denied(struct walk *walk, const struct list *denied, enum why why,
 		       struct error **ret_error)
 {
 	int r = 0;
@@ -236,12 +290,12 @@ static int find_denied(struct walk *walk, const struct list *denied, bool always
 		_cleanup_free_ char *fixed = NULL;
 
 		if (!path_has_glob(denied->items[i])) {
-			r = mask(walk, denied->items[i], always, 0, ret_error);
+			r = mask(walk, denied->items[i], why, 0, ret_error);
 			continue;
 		}
 		fixed = path_fixed_part(denied->items[i]);
 		walk->patterns = one;
-		r = walk_tree(walk, fixed, false, always, ret_error);
+		r = walk_tree(walk, fixed, why, ret_error);
 	}
 	return r;
 }
@@ -261,12 +315,12 @@ int find_masks(const struct search *search, struct list *ret_masks, struct error
 		abort();
 	*walk = (struct walk){
 		.search = search, .masks = ret_masks, .deadline = monotonic_ns() + walk_ns};
-	r = find_denied(walk, search->deny_always, true, ret_error);
+	r = find_denied(walk, search->deny_always, DENIED_ALWAYS, ret_error);
 	if (r == 0)
-		r = find_denied(walk, search->deny, false, ret_error);
+		r = find_denied(walk, search->deny, DENIED_BY_DEFAULT, ret_error);
 	walk->patterns = none;
 	if (r == 0)
-		r = walk_tree(walk, search->workspace, true, false, ret_error);
+		r = walk_tree(walk, search->workspace, DENIED_BY_NAME, ret_error);
 	if (r == 0 && ret_masks->count > 1)
 		qsort(ret_masks->items, ret_masks->count, sizeof(char *), by_length);
 	free(walk);

@@ -6,6 +6,7 @@
  * never by signal: signals that pid 1 has no handler for cannot be sent to it from inside. It is
  * session leader, so that the command is not and can be stopped from the keyboard. */
 #include "stage.h"
+#include "../base/units.h"
 #include "../sys/kernel.h"
 
 #include <errno.h>
@@ -14,10 +15,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
+
+/* How much longer than the supervisor we wait, so that it is the supervisor who tells of the
+ * time-out. */
+static const uint64_t grace_ns = 1000000000;
 
 struct init {
 	const struct sandbox *sandbox;
@@ -35,6 +42,9 @@ static int execute(const struct sandbox *sandbox)
 	for (size_t i = 0; i < sandbox->candidates->count; i++) {
 		const char *path = sandbox->candidates->items[i];
 
+		if (sandbox->candidates->count > 1 && access(path, F_OK) < 0)
+			continue; /* cheaper than an execve that fails, and a closed directory of
+				     PATH holds nothing */
 		execve(path, sandbox->argv, sandbox->environment);
 		if (errno == ENOEXEC) {
 			/* A script without its first line, which every shell runs as its own. */
@@ -103,37 +113,36 @@ static void become_command(const struct init *init, volatile int *failed)
 			_exit(127);
 		}
 	}
-	/* The two that ward itself ignores. */
+	/* Those that ward itself ignores. */
 	signal(SIGTTOU, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	signal(SIGPIPE, sandbox->ignores_pipe ? SIG_IGN : SIG_DFL);
 	sigprocmask(SIG_SETMASK, sandbox->signal_mask, NULL);
 	*failed = execute(sandbox);
 	_exit(127);
 }
 
-static uint64_t number_after(const char *text, const char *name)
+/* What everything inside used: the kernel adds reaped children to their reaper. */
+static void count_resources(const struct init *init, struct init_event *event)
 {
-	const char *at = strstr(text, name);
+	struct rusage usage;
+	char text[32];
+	ssize_t length = 0;
+	int fd;
 
-	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
-}
-
-/* What everything inside read, wrote and started: the kernel adds reaped children to their reaper.
- */
-static void count_resources(const struct init *init, struct init_end *end)
-{
-	char text[512];
-	ssize_t length = pread(init->fds.io_accounts, text, sizeof(text) - 1, 0);
-
-	if (length > 0) {
-		text[length] = '\0';
-		end->io_read = number_after(text, "\nread_bytes: ");
-		end->io_write = number_after(text, "\nwrite_bytes: ");
+	if (getrusage(RUSAGE_CHILDREN, &usage) == 0) {
+		event->cpu_ms = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
+				(double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
+		event->max_rss_kb = (uint64_t)usage.ru_maxrss;
+		event->read_bytes = (uint64_t)usage.ru_inblock * 512;
+		event->written_bytes = (uint64_t)usage.ru_oublock * 512;
 	}
-	length = pread(init->fds.last_pid, text, sizeof(text) - 1, 0);
+	fd = init->alone ? open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC) : -1;
+	if (fd >= 0)
+		length = read(fd, text, sizeof(text) - 1);
 	if (length > 0) {
 		text[length] = '\0';
-		end->tasks = strtoull(text, NULL, 10) - 1; /* without ourselves */
+		event->tasks = strtoull(text, NULL, 10) - 1; /* without ourselves */
 	}
 }
 
@@ -169,33 +178,61 @@ static void end_children(void)
 	}
 }
 
-static _Noreturn void leave(const struct init *init, const struct init_end *end)
+static _Noreturn void leave(const struct init *init)
 {
-	/* If nobody reads it any more, nobody needs it. */
-	if (end)
-		(void)!write(init->fds.end, end, sizeof(*end));
 	if (!init->alone)
 		end_children();
 	_exit(0);
 }
 
-static void reap(struct init *init)
+static void tell(const struct init *init, const struct init_event *event)
 {
-	struct init_end end = {0};
-	pid_t pid;
-	int signal;
+	/* If nobody listens any more, the end of file on the same socket ends us. */
+	(void)!write(init->fds.control, event, sizeof(*event));
+}
 
-	while ((pid = waitpid(-1, &end.status, WNOHANG | WUNTRACED)) > 0) {
-		if (pid != init->command)
-			continue;
-		if (WIFSTOPPED(end.status)) {
-			signal = WSTOPSIG(end.status);
-			(void)!write(init->fds.control, &signal, sizeof(signal));
-			continue;
+static void command_ended(const struct init *init, int status, bool alone)
+{
+	struct init_event end = {.alone = alone, .status = status};
+
+	count_resources(init, &end);
+	if (init->slave >= 0)
+		close(init->slave); /* the terminal's last holder, if we are alone */
+	tell(init, &end);
+	leave(init);
+}
+
+static void reap(const struct init *init)
+{
+	bool ended = false;
+	int status = 0;
+
+	for (;;) {
+		siginfo_t info = {0};
+
+		if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG) < 0) {
+			if (ended)
+				command_ended(init, status,
+					      true); /* ECHILD: no orphan has come to us either */
+			return;
 		}
-		count_resources(init, &end);
-		leave(init, &end);
+		if (info.si_pid == 0)
+			break;
+		/* Whoever asks to be traced by its parent may mean us: we trace nobody. */
+		if (info.si_code == CLD_TRAPPED)
+			ptrace(PTRACE_DETACH, info.si_pid, 0, info.si_status);
+		if (info.si_pid != init->command)
+			continue;
+		if (info.si_code == CLD_STOPPED)
+			tell(init, &(struct init_event){.stopped = info.si_status});
+		if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
+		    info.si_code == CLD_DUMPED) {
+			ended = true;
+			status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;
+		}
 	}
+	if (ended)
+		command_ended(init, status, false);
 }
 
 static void follow(const struct init *init, struct init_order order)
@@ -220,6 +257,16 @@ static void follow(const struct init *init, struct init_order order)
 	}
 }
 
+static int patience(uint64_t deadline)
+{
+	uint64_t now = monotonic_ns();
+
+	if (!deadline)
+		return -1;
+	return deadline <= now ? 0
+			       : (int)MIN((deadline - now) / 1000000 + 1, (uint64_t)3600 * 1000);
+}
+
 _Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, const struct init_fds *fds)
 {
 	struct init init = {
@@ -228,6 +275,7 @@ _Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, const st
 		.slave = -1,
 		.alone = walls & WALL_BIT(WALL_PID_NAMESPACE),
 	};
+	uint64_t deadline = sandbox->time_ns ? monotonic_ns() + sandbox->time_ns + grace_ns : 0;
 	volatile int failed = 0;
 	sigset_t signals;
 	int children;
@@ -248,8 +296,11 @@ _Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, const st
 	init.command = vfork();
 	if (init.command == 0)
 		become_command(&init, &failed);
-	if (init.command < 0 || failed)
-		leave(&init, &(struct init_end){.exec_error = failed ? failed : errno});
+	if (init.command < 0 || failed) {
+		tell(&init,
+		     &(struct init_event){.alone = true, .exec_error = failed ? failed : errno});
+		leave(&init);
+	}
 	/* Only the command may hold its ends of the pipes, or they would never come to an end. */
 	for (int i = 0; i < 3; i++)
 		if (sandbox->stdio[i].kind == STDIO_FD)
@@ -261,8 +312,12 @@ _Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, const st
 		struct signalfd_siginfo info;
 		struct init_order order;
 
-		if (poll(events, ELEMENTS(events), -1) < 0)
+		if (poll(events, ELEMENTS(events), patience(deadline)) < 0)
 			continue;
+		/* The supervisor keeps the time; but it may be stopped, and a command must not live
+		 * on by that. */
+		if (deadline && monotonic_ns() > deadline)
+			leave(&init);
 		if (events[1].revents) {
 			while (read(children, &info, sizeof(info)) > 0)
 				;
@@ -272,7 +327,7 @@ _Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, const st
 			ssize_t length = read(fds->control, &order, sizeof(order));
 
 			if (length <= 0)
-				leave(&init, NULL); /* the supervisor is gone */
+				leave(&init); /* the supervisor is gone */
 			if (length == sizeof(order))
 				follow(&init, order);
 		}

@@ -143,7 +143,7 @@ int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text,
 			if (prepare_mask(index++, path, failure) < 0)
 				return -1;
 	if (chmod(STORE, 0) < 0 ||
-	    sys_mount_setattr(AT_FDCWD, "/run", 0, MOUNT_RDONLY | MOUNT_NODEV) < 0)
+	    sys_mount_setattr(AT_FDCWD, "/run", 0, MOUNT_RDONLY | MOUNT_NODEV, 0) < 0)
 		return stage_fail(failure, "closing", "/run");
 	if (names && (cover_if_there(STORE "/hosts", "/etc/hosts") < 0 ||
 		      cover_if_there(STORE "/resolv.conf", "/etc/resolv.conf") < 0))

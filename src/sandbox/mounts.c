@@ -27,13 +27,6 @@ static const struct {
 	{"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"},
 };
 
-/* Real root without capabilities is still the owner of these, and they are switches of the machine.
- */
-static const char *const proc_switches[] = {
-	"/proc/sys",  "/proc/sysrq-trigger", "/proc/irq",    "/proc/bus",  "/proc/fs",
-	"/proc/acpi", "/proc/scsi",	     "/proc/driver", "/proc/mtrr", "/proc/latency_stats",
-};
-
 int stage_fail(struct failure *failure, const char *stage, const char *object)
 {
 	failure->errnum = errno;
@@ -87,58 +80,36 @@ static bool is_directory(int fd)
 	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int make_device(const char *root, const char *name, int tree, struct failure *failure)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return stage_fail(failure, "creating", path);
-	close(fd);
-	if (attach(tree, path) < 0)
-		return stage_fail(failure, "mounting", path);
-	close(tree);
-	return 0;
-}
-
-static int bind_over(const char *source, const char *path, uint64_t attributes)
-{
-	int tree = clone_tree(source, MOUNT_AT_RECURSIVE);
-	int r = tree < 0 ||
-				(attributes &&
-				 sys_mount_setattr(tree, "", AT_EMPTY_PATH, attributes) < 0) ||
-				attach(tree, path) < 0
-			? -1
-			: 0;
-
-	close(tree);
-	return r;
-}
-
 /* /dev and /dev/shm are directories of the store: every further file system costs a fifth of a
- * millisecond to make and to take down again. */
-static int build_devices(const int *trees, struct failure *failure)
+ * millisecond to make and to take down again. The devices are the host's own inodes, so their
+ * mounts stay read-only: writing to a device does not need more, and root must not change the mode
+ * of the machine's /dev/null. */
+static int build_devices(struct failure *failure)
 {
 	static const char root[] = STORE "/dev";
-	char path[64];
+	char path[64], host[64];
 
 	if (mkdir(root, 0755) < 0 || mkdir(STORE "/shm", 0777) < 0 ||
 	    chmod(STORE "/shm", 01777) < 0 || mkdir(STORE "/dev/shm", 0755) < 0 ||
-	    mkdir(STORE "/dev/pts", 0755) < 0)
+	    mkdir(STORE "/dev/pts", 0755) < 0 || mount(root, root, NULL, MS_BIND, NULL) < 0)
 		return stage_fail(failure, "creating", root);
-	for (size_t i = 0; i < ELEMENTS(devices); i++)
-		if (trees[i] >= 0 && make_device(root, devices[i], trees[i], failure) < 0)
-			return -1;
+	for (size_t i = 0; i < ELEMENTS(devices); i++) {
+		snprintf(path, sizeof(path), "%s/%s", root, devices[i]);
+		snprintf(host, sizeof(host), "/dev/%s", devices[i]);
+		if (mknod(path, S_IFREG | 0600, 0) < 0)
+			return stage_fail(failure, "creating", path);
+		if (mount(host, path, NULL, MS_BIND, NULL) < 0 && errno != ENOENT)
+			return stage_fail(failure, "mounting", host);
+	}
 	for (size_t i = 0; i < ELEMENTS(device_links); i++) {
 		snprintf(path, sizeof(path), "%s/%s", root, device_links[i].name);
 		if (symlink(device_links[i].target, path) < 0)
 			return stage_fail(failure, "linking", path);
 	}
-	/* Read-only for names, not for the devices: those are mounts of their own. */
-	if (bind_over(root, "/dev", MOUNT_RDONLY) < 0 ||
-	    bind_over(STORE "/shm", "/dev/shm", MOUNT_NODEV) < 0)
+	if (sys_mount_setattr(AT_FDCWD, root, MOUNT_AT_RECURSIVE, MOUNT_RDONLY | MOUNT_NOSUID,
+			      MOUNT_NODEV) < 0 ||
+	    mount(root, "/dev", NULL, MS_MOVE, NULL) < 0 ||
+	    mount(STORE "/shm", "/dev/shm", NULL, MS_BIND, NULL) < 0)
 		return stage_fail(failure, "mounting", "/dev");
 	if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
 		  "newinstance,ptmxmode=0666,mode=0620") < 0)
@@ -146,38 +117,31 @@ static int build_devices(const int *trees, struct failure *failure)
 	return 0;
 }
 
+/* Real root without capabilities still owns the switches of the machine in /proc (core_pattern,
+ * sysrq-trigger), so for it all of /proc is read-only. A plain user owns none of them; /proc/sys is
+ * closed all the same. */
 static int build_proc(const struct sandbox *sandbox, unsigned *walls, struct failure *failure)
 {
-	/* A plain user owns none of the switches; /proc/sys is closed for everyone all the same. */
-	size_t switches = sandbox->uid == 0 ? ELEMENTS(proc_switches) : 1;
+	unsigned long flags =
+		MS_NOSUID | MS_NODEV | MS_NOEXEC | (sandbox->uid == 0 ? MS_RDONLY : 0);
 
-	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0) {
+	if (mount("proc", "/proc", "proc", flags, NULL) < 0) {
 		if (errno != EPERM)
 			return stage_fail(failure, "mounting", "/proc");
 		*walls &= ~WALL_BIT(WALL_PROC); /* inside a container the old one must do, and it is
 						   read-only */
 		return 0;
 	}
-	for (size_t i = 0; i < switches; i++) {
-		int tree = clone_tree(proc_switches[i], MOUNT_AT_RECURSIVE);
-
-		if (tree < 0 && errno == ENOENT)
-			continue;
-		if (tree < 0 ||
-		    sys_mount_setattr(tree, "", AT_EMPTY_PATH | MOUNT_AT_RECURSIVE, MOUNT_RDONLY) <
-			    0 ||
-		    attach(tree, proc_switches[i]) < 0)
-			return stage_fail(failure, "closing", proc_switches[i]);
-		close(tree);
-	}
+	if (sandbox->uid != 0 && (mount("/proc/sys", "/proc/sys", NULL, MS_BIND, NULL) < 0 ||
+				  sys_mount_setattr(AT_FDCWD, "/proc/sys", 0, MOUNT_RDONLY, 0) < 0))
+		return stage_fail(failure, "closing", "/proc/sys");
 	return 0;
 }
 
 int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct failure *failure)
 {
-	int trees[WRITABLE_MOST], device_trees[ELEMENTS(devices)], tmp = -1;
 	const struct list *writable = sandbox->writable;
-	char path[64];
+	int trees[WRITABLE_MOST], tmp = -1;
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return stage_fail(failure, "making private", "/");
@@ -189,23 +153,18 @@ int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct failure 
 		trees[i] = clone_tree(writable->items[i], MOUNT_AT_RECURSIVE);
 		if (trees[i] < 0 ||
 		    sys_mount_setattr(trees[i], "", AT_EMPTY_PATH | MOUNT_AT_RECURSIVE,
-				      MOUNT_NOSUID | MOUNT_NODEV) < 0)
+				      MOUNT_NOSUID | MOUNT_NODEV, 0) < 0)
 			return stage_fail(failure, "keeping writable", writable->items[i]);
 	}
 	if (*walls & WALL_BIT(WALL_TMP)) {
 		tmp = clone_tree(sandbox->tmp, 0);
 		if (tmp < 0 ||
-		    sys_mount_setattr(tmp, "", AT_EMPTY_PATH, MOUNT_NOSUID | MOUNT_NODEV) < 0)
+		    sys_mount_setattr(tmp, "", AT_EMPTY_PATH, MOUNT_NOSUID | MOUNT_NODEV, 0) < 0)
 			return stage_fail(failure, "opening", sandbox->tmp);
 	}
-	for (size_t i = 0; i < ELEMENTS(devices) && *walls & WALL_BIT(WALL_DEVICES); i++) {
-		snprintf(path, sizeof(path), "/dev/%s", devices[i]);
-		device_trees[i] = clone_tree(path, 0);
-	}
-
 	if (*walls & WALL_BIT(WALL_READ_ONLY) &&
 	    sys_mount_setattr(AT_FDCWD, "/", MOUNT_AT_RECURSIVE,
-			      MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV) < 0)
+			      MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV, 0) < 0)
 		return stage_fail(failure, "making read-only", "/");
 
 	if (tmp >= 0 && attach(tmp, "/tmp") < 0)
@@ -223,7 +182,7 @@ int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct failure 
 	if (*walls & (WALL_BIT(WALL_DEVICES) | WALL_BIT(WALL_RUN)) &&
 	    (mount("tmpfs", "/run", "tmpfs", MS_NOSUID, "mode=755") < 0 || mkdir(STORE, 0700) < 0))
 		return stage_fail(failure, "mounting", "/run");
-	if (*walls & WALL_BIT(WALL_DEVICES) && build_devices(device_trees, failure) < 0)
+	if (*walls & WALL_BIT(WALL_DEVICES) && build_devices(failure) < 0)
 		return -1;
 	if (*walls & WALL_BIT(WALL_PROC) && build_proc(sandbox, walls, failure) < 0)
 		return -1;

@@ -44,6 +44,7 @@ struct sandbox {
 	bool foreground; /* the command starts with the terminal, else it gets it on demand */
 	const sigset_t *signal_mask; /* what the command starts with */
 	bool ignores_pipe;	     /* SIGPIPE was ignored when ward was started */
+	uint64_t time_ns;	     /* after which everything is ended; 0: never */
 	uint64_t processes;	     /* RLIMIT_NPROC; 0: as it is */
 	uint64_t file_size;	     /* RLIMIT_FSIZE; 0: as it is */
 	uint64_t cpu_seconds;	     /* RLIMIT_CPU; 0: as it is */
@@ -53,15 +54,13 @@ struct sandbox {
 struct entry {
 	pid_t init;
 	int pidfd;
-	int control;  /* orders to init, and what it has to say meanwhile; its end of file ends the
-			 sandbox */
-	int end;      /* init's last word, to be read when it is gone */
+	int control;  /* messages from and to init; its end of file ends the sandbox */
 	int listener; /* seccomp notifications */
 	int terminal; /* the pty's master */
 	int names;    /* the resolver's UDP socket, bound to port 53 of the inner loopback */
 	int root;     /* the sandbox's root directory, O_PATH */
 	int input; /* the reopened standard input, to learn how far it was read; STDIO_FILE only */
-	int inits[2]; /* init's ends of control and end, until it has a table of fds of its own */
+	int init_control; /* init's end of control, until it has a table of fds of its own */
 	unsigned walls;
 };
 
@@ -69,16 +68,23 @@ int sandbox_start(const struct sandbox *sandbox, struct entry *ret_entry, struct
 /* masks: absolute, real paths of files and directories. Fails with the stage and object that
  * failed; init is gone then. */
 int sandbox_release(struct entry *entry, const struct list *masks, struct error **ret_error);
+/* Closes all of it, which ends whatever is left of the sandbox, and waits for that. */
 void entry_done(struct entry *entry);
+#define ENTRY_NONE                                    \
+	(struct entry)                                \
+	{                                             \
+		-1, -1, -1, -1, -1, -1, -1, -1, -1, 0 \
+	}
 
-/* What init sends on entry.control: the signal that stopped the command, as an int. And its last
- * word on entry.end. The latter is a pipe of its own that nobody waits on, so that the end of a
- * command wakes the supervisor once, not twice. */
-struct init_end {
-	int exec_error;		    /* errno where the command could not be executed */
-	int status;		    /* as wait gives it */
-	uint64_t io_read, io_write; /* bytes */
-	uint64_t tasks;		    /* processes and threads that were started */
+/* What init sends on entry.control, one datagram each: the command was stopped, or it has ended. */
+struct init_event {
+	int stopped;	/* the signal that stopped it; 0: it has ended, and the rest holds */
+	bool alone;	/* nothing that it started is left */
+	int exec_error; /* errno where the command could not be executed */
+	int status;	/* as wait gives it */
+	double cpu_ms;	/* of all that were reaped; so are the others */
+	uint64_t max_rss_kb, read_bytes, written_bytes;
+	uint64_t tasks; /* processes and threads that were started */
 };
 
 enum init_order_kind {

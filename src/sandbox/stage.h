@@ -36,11 +36,9 @@ int stage_limits(const struct sandbox *sandbox, struct failure *failure);
 /* no_new_privs, empty capability sets, locked securebits. */
 int stage_privileges(unsigned walls, struct failure *failure);
 
-/* Pid 1 from here on: starts the command and serves it until it ends. input: the fd for STDIO_FILE.
- * Never returns. */
+/* Pid 1 from here on: starts the command and serves it until it ends. */
 struct init_fds {
-	int control, end;	   /* to the supervisor */
-	int master, input;	   /* the pty's, the reopened standard input; -1 none */
-	int io_accounts, last_pid; /* of /proc, opened in time; -1 none */
+	int control;	   /* to the supervisor */
+	int master, input; /* the pty's, the reopened standard input; -1 none */
 };
 _Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, const struct init_fds *fds);

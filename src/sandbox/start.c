@@ -17,9 +17,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+
+/* How much of a file may be copied for standard input where it cannot be opened anew. */
+enum { INPUT_CHUNK = 1 << 20, INPUT_MOST = 256 << 20 };
 
 /* What init says when the walls stand, or which stage failed. */
 struct report {
@@ -32,15 +36,10 @@ static const struct {
 	enum wall wall;
 	uint64_t flag;
 } namespaces[] = {
-	{WALL_USER_NAMESPACE, CLONE_NEWUSER},	  {WALL_MOUNT_NAMESPACE, CLONE_NEWNS},
-	{WALL_PID_NAMESPACE, CLONE_NEWPID},	  {WALL_IPC_NAMESPACE, CLONE_NEWIPC},
-	{WALL_UTS_NAMESPACE, CLONE_NEWUTS},	  {WALL_NET_NAMESPACE, CLONE_NEWNET},
-	{WALL_CGROUP_NAMESPACE, CLONE_NEWCGROUP},
+	{WALL_USER_NAMESPACE, CLONE_NEWUSER}, {WALL_MOUNT_NAMESPACE, CLONE_NEWNS},
+	{WALL_PID_NAMESPACE, CLONE_NEWPID},   {WALL_IPC_NAMESPACE, CLONE_NEWIPC},
+	{WALL_UTS_NAMESPACE, CLONE_NEWUTS},   {WALL_CGROUP_NAMESPACE, CLONE_NEWCGROUP},
 };
-
-/* Static, because init needs it behind the clone and it is too large for a comfortable stack. */
-static struct sock_filter program[BPF_ROOM];
-static int program_length;
 
 static unsigned walls_wanted(const struct sandbox *sandbox)
 {
@@ -55,14 +54,21 @@ static unsigned walls_wanted(const struct sandbox *sandbox)
 
 static int attach_filter(unsigned walls, int *ret_listener, struct failure *failure)
 {
-	struct sock_fprog filter = {(unsigned short)program_length, program};
+	static struct sock_filter program[BPF_ROOM]; /* too large for a comfortable stack */
 	unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+	struct sock_fprog filter = {.filter = program};
 	int r;
 
 	if (!(walls & WALL_BIT(WALL_SECCOMP)))
 		return 0;
 	if (!(walls & WALL_BIT(WALL_NOTIFY)))
 		flags = 0;
+	r = filter_build(flags != 0, program);
+	if (r < 0) {
+		errno = -r;
+		return stage_fail(failure, "building", "the system-call filter");
+	}
+	filter.len = (unsigned short)r;
 	r = sys_seccomp(SECCOMP_SET_MODE_FILTER, flags, &filter);
 	if (r < 0 && errno == EINVAL && flags) /* before Linux 5.19 */
 		r = sys_seccomp(SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
@@ -70,6 +76,63 @@ static int attach_filter(unsigned walls, int *ret_listener, struct failure *fail
 		return stage_fail(failure, "attaching", "the system-call filter");
 	if (flags)
 		*ret_listener = r;
+	return 0;
+}
+
+/* A network namespace takes the kernel longer to make than all other walls together, so a helper of
+ * init makes it while init mounts. It shares init's memory and fds, leaves the namespace behind as
+ * an fd, and is gone before the filter comes. */
+struct network_helper {
+	const struct sandbox *sandbox;
+	unsigned walls;
+	struct failure failure;
+	int names, namespace;
+	pid_t pid; /* 0: none */
+	_Alignas(16) char stack[32 * 1024];
+};
+
+static int make_network(void *data)
+{
+	struct network_helper *helper = data;
+
+	if (unshare(CLONE_NEWNET) < 0)
+		_exit(stage_fail(&helper->failure, "making", "a network namespace"));
+	if (stage_network(helper->sandbox, helper->walls, &helper->names, &helper->failure) < 0)
+		_exit(1);
+	helper->namespace = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (helper->namespace < 0)
+		_exit(stage_fail(&helper->failure, "opening", "the network namespace"));
+	_exit(0);
+}
+
+static int start_network(struct network_helper *helper, struct failure *failure)
+{
+	if (!(helper->walls & WALL_BIT(WALL_NET_NAMESPACE)))
+		return 0;
+	helper->pid = clone(make_network, helper->stack + sizeof(helper->stack),
+			    CLONE_VM | CLONE_FILES | SIGCHLD, helper);
+	return helper->pid < 0 ? stage_fail(failure, "starting", "the network's helper") : 0;
+}
+
+static int join_network(struct network_helper *helper, struct report *report)
+{
+	int status;
+
+	if (!helper->pid)
+		return 0;
+	while (waitpid(helper->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return stage_fail(&report->failure, "waiting for", "the network's helper");
+	if (status != 0) {
+		report->failure = helper->failure;
+		if (!report->failure.errnum)
+			report->failure.errnum = EIO;
+		return -1;
+	}
+	report->names = helper->names;
+	if (setns(helper->namespace, CLONE_NEWNET) < 0)
+		return stage_fail(&report->failure, "entering", "the network namespace");
+	close(helper->namespace);
 	return 0;
 }
 
@@ -100,6 +163,22 @@ static int leave_shared_table(unsigned walls, int *fds, size_t count, struct fai
 	return 0;
 }
 
+/* The content of a file that cannot be reached inside (a mask covers it, it has no name any more):
+ * its caller wants it read. */
+static int copy_input(const struct stdio *stdio)
+{
+	int copy = memfd_create("stdin", MFD_CLOEXEC);
+	off_t at = 0;
+
+	while (copy >= 0 && sendfile(copy, stdio->fd, &at, INPUT_CHUNK) > 0)
+		if (at > INPUT_MOST) {
+			close(copy);
+			errno = EFBIG;
+			return -1;
+		}
+	return copy;
+}
+
 /* Standard input from a file: the same file, but through the sandbox's own, read-only mount. */
 static int reopen_input(const struct stdio *stdio, struct failure *failure)
 {
@@ -108,11 +187,14 @@ static int reopen_input(const struct stdio *stdio, struct failure *failure)
 
 	if (stdio->kind != STDIO_FILE)
 		return -1;
-	fd = open(stdio->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	fd = open(stdio->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
 	if (fd < 0 || fstat(fd, &inside) < 0 || fstat(stdio->fd, &host) < 0 ||
 	    inside.st_dev != host.st_dev || inside.st_ino != host.st_ino ||
 	    fcntl(fd, F_SETFL, 0) < 0) {
-		errno = EACCES;
+		close_fd(&fd);
+		fd = copy_input(stdio);
+	}
+	if (fd < 0) {
 		stage_fail(failure, "opening for standard input", stdio->path);
 		return -2;
 	}
@@ -137,6 +219,7 @@ static int open_terminal(const struct sandbox *sandbox, unsigned walls, struct f
 
 static int build(const struct sandbox *sandbox, int control, struct report *report)
 {
+	static struct network_helper network;
 	struct failure *failure = &report->failure;
 	unsigned *walls = &report->walls;
 	void *masks = MAP_FAILED;
@@ -144,9 +227,12 @@ static int build(const struct sandbox *sandbox, int control, struct report *repo
 
 	if (*walls & WALL_BIT(WALL_USER_NAMESPACE) && stage_identity(sandbox, failure) < 0)
 		return -1;
+	network = (struct network_helper){.sandbox = sandbox, .walls = *walls, .names = -1};
+	if (start_network(&network, failure) < 0)
+		return -1;
 	if (*walls & WALL_BIT(WALL_MOUNT_NAMESPACE) && stage_mounts(sandbox, walls, failure) < 0)
 		return -1;
-	if (stage_network(sandbox, *walls, &report->names, failure) < 0)
+	if (join_network(&network, report) < 0)
 		return -1;
 
 	/* From here on the supervisor has recorded the run and knows the masks: they lie in a file
@@ -199,7 +285,7 @@ static void forget_arguments(void)
 		memset(first, 0, (size_t)(last - first));
 }
 
-static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, int control, int end)
+static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, int control)
 {
 	struct report report = {.walls = walls,
 				.listener = -1,
@@ -207,8 +293,7 @@ static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, in
 				.names = -1,
 				.input = -1,
 				.root = -1};
-	struct init_fds fds = {.control = control, .end = end, .io_accounts = -1, .last_pid = -1};
-	int kept[9], failed;
+	int kept[6] = {control, -1, -1, -1, -1, -1}, failed;
 
 	/* Without a pid namespace init must live long enough to end its children: there the control
 	 * socket alone tells. */
@@ -219,19 +304,11 @@ static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, in
 		forget_arguments();
 	failed = build(sandbox, control, &report);
 	if (!failed) {
-		/* Opened while our own files are still ours to open. */
-		fds.io_accounts = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
-		if (walls & WALL_BIT(WALL_PID_NAMESPACE))
-			fds.last_pid = open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC);
-		fds.master = report.terminal;
-		fds.input = report.input;
-		memcpy(kept,
-		       (int[]){control, end, fds.master, fds.input, fds.io_accounts, fds.last_pid,
-			       -1, -1, -1},
-		       sizeof(kept));
+		kept[1] = report.terminal;
+		kept[2] = report.input;
 		for (int i = 0; i < 3; i++)
 			if (sandbox->stdio[i].kind == STDIO_FD)
-				kept[6 + i] = sandbox->stdio[i].fd;
+				kept[3 + i] = sandbox->stdio[i].fd;
 		failed = leave_shared_table(walls, kept, ELEMENTS(kept), &report.failure);
 	}
 	/* Our memory is a copy of the supervisor's, environment included. */
@@ -239,52 +316,36 @@ static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, in
 		prctl(PR_SET_DUMPABLE, 0);
 	if (write(control, &report, sizeof(report)) != sizeof(report) || failed)
 		_exit(1);
-	init_main(sandbox, walls, &fds);
+	init_main(sandbox, walls, &(struct init_fds){control, report.terminal, report.input});
 }
 
 int sandbox_start(const struct sandbox *sandbox, struct entry *ret_entry, struct error **ret_error)
 {
-	struct entry entry = {-1, -1, -1, -1, -1, -1, -1, -1, -1, {-1, -1}, 0};
-	unsigned walls = walls_wanted(sandbox);
+	struct entry entry = ENTRY_NONE;
 	struct kernel_clone clone = {.exit_signal = SIGCHLD, .flags = CLONE_FILES | CLONE_PIDFD};
-	int control[2], end[2];
+	int control[2];
 
-	if (walls & WALL_BIT(WALL_SECCOMP)) {
-		program_length = filter_build(walls & WALL_BIT(WALL_NOTIFY), program);
-		if (program_length < 0)
-			return fail_errno(ret_error, E_ENGINE, -program_length,
-					  "building the system-call filter");
-	}
+	entry.walls = walls_wanted(sandbox);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
 		return fail_errno(ret_error, E_ENGINE, errno, "making a socket pair");
 	entry.control = control[0];
-	entry.inits[0] = control[1];
-	if (pipe2(end, O_CLOEXEC) < 0) {
-		fail_errno(ret_error, E_ENGINE, errno, "making a pipe");
-		entry_done(&entry);
-		return -E_ENGINE;
-	}
-	entry.end = end[0];
-	entry.inits[1] = end[1];
+	entry.init_control = control[1];
 	for (size_t i = 0; i < ELEMENTS(namespaces); i++)
-		if (walls & WALL_BIT(namespaces[i].wall))
+		if (entry.walls & WALL_BIT(namespaces[i].wall))
 			clone.flags |= namespaces[i].flag;
 	clone.pidfd = (uint64_t)(uintptr_t)&entry.pidfd;
 	entry.init = sys_clone3(&clone);
 	if (entry.init == 0)
-		run_init(sandbox, walls, control[1], end[1]);
+		run_init(sandbox, entry.walls, control[1]);
 	if (entry.init < 0) {
-		int errnum = errno;
-
-		entry_done(&entry);
-		fail_errno(ret_error, E_ENGINE, errnum,
+		fail_errno(ret_error, E_ENGINE, errno,
 			   "the kernel refused the sandbox's namespaces");
+		entry_done(&entry);
 		return error_hint(ret_error,
 				  "user namespaces may be switched off here: see "
 				  "kernel.unprivileged_userns_clone and user.max_user_namespaces, "
 				  "or AppArmor's rule on Ubuntu");
 	}
-	entry.walls = walls;
 	*ret_entry = entry;
 	return 0;
 }
@@ -355,22 +416,22 @@ int sandbox_release(struct entry *entry, const struct list *masks, struct error 
 	entry->names = report.names;
 	entry->input = report.input;
 	entry->root = report.root;
-	/* Init has a table of its own by now. */
-	close_fd(&entry->inits[0]);
-	close_fd(&entry->inits[1]);
+	close_fd(&entry->init_control); /* init has a table of its own by now */
 	return 0;
 }
 
 void entry_done(struct entry *entry)
 {
+	close_fd(&entry->init_control);
 	close_fd(&entry->control); /* ends init, and with it everything inside */
-	close_fd(&entry->inits[0]);
-	close_fd(&entry->inits[1]);
-	close_fd(&entry->end);
+	if (entry->init > 0)
+		while (waitpid(entry->init, NULL, 0) < 0 && errno == EINTR)
+			;
 	close_fd(&entry->pidfd);
 	close_fd(&entry->listener);
 	close_fd(&entry->terminal);
 	close_fd(&entry->names);
 	close_fd(&entry->root);
 	close_fd(&entry->input);
+	*entry = ENTRY_NONE;
 }

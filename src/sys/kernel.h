@@ -83,9 +83,10 @@ static inline int sys_move_mount(int from, const char *from_path, int to, const 
 	return (int)syscall(SYS_move_mount, from, from_path, to, to_path, flags);
 }
 
-static inline int sys_mount_setattr(int dirfd, const char *path, unsigned flags, uint64_t set)
+static inline int sys_mount_setattr(int dirfd, const char *path, unsigned flags, uint64_t set,
+				    uint64_t clear)
 {
-	struct kernel_mount_attr attr = {.set = set};
+	struct kernel_mount_attr attr = {.set = set, .clear = clear};
 
 	return (int)syscall(SYS_mount_setattr, dirfd, path, flags, &attr, sizeof(attr));
 }
