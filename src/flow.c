@@ -28,7 +28,7 @@
 #include <sys/wait.h>
 
 /* Enough for any build, and an end for a fork bomb. */
-enum { PROCESSES = 8192, NOTICES = 5 };
+enum { PROCESSES = 8192, NOTICES = 5, SEARCHES = 5 };
 
 extern char **environ;
 
@@ -49,7 +49,8 @@ struct flow {
 	struct streams streams;
 	sigset_t signal_mask;
 	bool ignores_pipe;
-	struct list masks, writable; /* writable as seen inside, /tmp included */
+	struct masks masks;
+	struct list mask_paths, writable; /* writable as seen inside, /tmp included */
 	struct entry entry;
 	struct observer *observer;
 	bool begun; /* its start is on record */
@@ -201,15 +202,24 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.processes = PROCESSES,
 	};
 	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));
-	r = sandbox_start(sandbox, &flow->entry, ret_error);
+	for (int round = 0; round < SEARCHES; round++) {
+		masks_done(&flow->masks);
+		entry_done(&flow->entry);
+		r = sandbox_start(sandbox, &flow->entry, ret_error);
+		if (r == 0 && sandbox->level != LEVEL_NONE)
+			r = find_masks(&search, &flow->masks, ret_error);
+		if (r == 0 && !flow->begun)
+			r = record_start(flow, ret_error);
+		if (r == 0)
+			r = sandbox_release(sandbox, &flow->entry, &flow->masks, ret_error);
+		if (r == 0 || !*ret_error || (*ret_error)->errnum != ESTALE)
+			break; /* else a second run on this workspace moved something while we
+				  looked */
+	}
 	if (r == 0 && sandbox->level != LEVEL_NONE)
 		r = identity_give_up(ret_error);
-	if (r == 0 && sandbox->level != LEVEL_NONE)
-		r = find_masks(&search, &flow->masks, ret_error);
-	if (r == 0)
-		r = record_start(flow, ret_error);
-	if (r == 0)
-		r = sandbox_release(&flow->entry, &flow->masks, ret_error);
+	for (size_t i = 0; i < flow->masks.count; i++)
+		list_add(&flow->mask_paths, flow->masks.items[i].path);
 	return r;
 }
 
@@ -228,7 +238,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.uid = flow->identity.uid,
 		.own_network = flow->entry.walls & WALL_BIT(WALL_NET_NAMESPACE),
 		.writable = &flow->writable,
-		.masks = &flow->masks,
+		.masks = &flow->mask_paths,
 		.sockets = &flow->verdict.permissions.sockets,
 	};
 	struct attendant attendant = {.fd = -1, .serve = serve_observer};
@@ -309,12 +319,12 @@ static void explain_denials(struct flow *flow, const struct attempt *attempt)
 	if (beyond)
 		list_add_printf(flow->notices, "and %zu more; ward show %s", beyond,
 				flow->result->run);
-	for (size_t i = 0; failed && !flow->result->timed_out && i < flow->masks.count; i++) {
-		if (!path_is_under(flow->masks.items[i], workspace))
+	for (size_t i = 0; failed && !flow->result->timed_out && i < flow->mask_paths.count; i++) {
+		if (!path_is_under(flow->mask_paths.items[i], workspace))
 			continue;
 		buffer_done(&what);
-		escape_for_terminal(&what, flow->masks.items[i] + strlen(workspace) + 1,
-				    strlen(flow->masks.items[i]) - strlen(workspace) - 1);
+		escape_for_terminal(&what, flow->mask_paths.items[i] + strlen(workspace) + 1,
+				    strlen(flow->mask_paths.items[i]) - strlen(workspace) - 1);
 		list_add_printf(flow->notices, "%s is masked; to allow: --read %s",
 				buffer_text(&what), buffer_text(&what));
 		break;
@@ -326,13 +336,17 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 	struct result *result = flow->result;
 	struct attempt *attempt = result_add_attempt(result);
 	double seconds = (double)flow->request->limits.time_ns / 1e9;
+	uint64_t beyond = 0;
 
 	attempt->level = flow->verdict.level;
 	wall_names(flow->entry.walls, &attempt->walls);
-	for (size_t i = 0; i < flow->masks.count; i++)
-		list_add(&attempt->masks, flow->masks.items[i]);
+	for (size_t i = 0; i < flow->mask_paths.count; i++)
+		list_add(&attempt->masks, flow->mask_paths.items[i]);
 	if (flow->observer)
-		observer_take_denials(flow->observer, attempt);
+		beyond = observer_take_denials(flow->observer, attempt);
+	if (beyond)
+		list_add_printf(&result->warnings, "%llu further refusals are not listed",
+				(unsigned long long)beyond);
 	if (outcome->exec_error) {
 		attempt->exit_code = -1;
 		explain_exec(flow, outcome->exec_error, &result->error);
@@ -354,6 +368,11 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 	result->truncated = capture_take(&flow->streams.captured[0], &result->stdout_);
 	result->truncated |= capture_take(&flow->streams.captured[1], &result->stderr_);
 	result->truncated |= capture_take(&flow->streams.aggregated, &result->aggregated);
+	for (int i = 0; i < 2; i++)
+		if (flow->streams.output[i] && flow->streams.output[i]->error &&
+		    flow->streams.output[i]->error != EPIPE)
+			fail_errno(&result->error, E_ENGINE, flow->streams.output[i]->error,
+				   "writing the command's %s", i ? "errors" : "output");
 	if (outcome->timed_out)
 		fail(&result->error, E_TIMEOUT, "timed out after %g s", seconds);
 	explain_denials(flow, attempt);
@@ -455,7 +474,8 @@ void flow_run(const struct request *request, struct result *ret_result, struct l
 	verdict_done(&flow.verdict);
 	identity_done(&flow.identity);
 	audit_close(flow.audit);
-	list_done(&flow.masks);
+	masks_done(&flow.masks);
+	list_done(&flow.mask_paths);
 	list_done(&flow.writable);
 	free(flow.state);
 	free(flow.own_state);

@@ -15,6 +15,7 @@
 #include "output.h"
 #include "verbs.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,9 +46,24 @@ static void print_help(void)
 	       "  ward show last\n");
 }
 
+/* A stream that was closed would give its number to the next file ward opens, and what is meant for
+ * the stream would go there. */
+static void open_closed_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const char *verb = argc > 1 ? argv[1] : "--help";
+
+	open_closed_streams();
 
 	for (size_t i = 0; i < ELEMENTS(verbs); i++)
 		if (strcmp(verb, verbs[i].name) == 0)

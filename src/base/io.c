@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -109,6 +110,20 @@ int make_directories(const char *path, mode_t mode)
 
 static int remove_entries(int fd, dev_t device, unsigned depth, unsigned *budget);
 
+/* A directory of ours whose mode keeps us out; by fd, because a link could take its place. */
+static int open_closed_directory(int dirfd, const char *name)
+{
+	_cleanup_close_ int fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char path[64];
+
+	if (fd < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (chmod(path, 0700) < 0)
+		return -1;
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 static int remove_entry(int dirfd, const char *name, dev_t device, unsigned depth, unsigned *budget)
 {
 	_cleanup_close_ int fd = -1;
@@ -122,8 +137,8 @@ static int remove_entry(int dirfd, const char *name, dev_t device, unsigned dept
 	if (errno != EISDIR && errno != EPERM && errno != ENOTEMPTY)
 		return -errno;
 	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && errno == EACCES && fchmodat(dirfd, name, 0700, 0) == 0)
-		fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == EACCES)
+		fd = open_closed_directory(dirfd, name);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (st.st_dev != device)

@@ -115,7 +115,8 @@ static int add_rules(const struct list *rules, const struct request *request, co
 	return 0;
 }
 
-static int add_writable(struct permissions *permissions, const char *path, struct error **ret_error)
+static int add_writable(struct permissions *permissions, const char *workspace, const char *path,
+			struct error **ret_error)
 {
 	char real[PATH_MAX];
 
@@ -132,6 +133,11 @@ static int add_writable(struct permissions *permissions, const char *path, struc
 			ret_error,
 			"name a directory below it, or run without the sandbox: --level none");
 	}
+	/* A link in the workspace may have been put there by an earlier command. */
+	if (path_is_under(path, workspace) && !path_is_under(real, workspace)) {
+		fail(ret_error, E_USAGE, "%s leads out of the workspace, to %s", path, real);
+		return error_hint(ret_error, "if that is meant, name it: --write %s", real);
+	}
 	if (!list_has(&permissions->writable, real))
 		list_add(&permissions->writable, real);
 	return 0;
@@ -139,16 +145,16 @@ static int add_writable(struct permissions *permissions, const char *path, struc
 
 /* Patterns of --write are matched against what exists, one directory level after the other by the
  * shell's own rules. */
-static int add_writable_rule(struct permissions *permissions, const char *pattern,
-			     struct error **ret_error)
+static int add_writable_rule(struct permissions *permissions, const char *workspace,
+			     const char *pattern, struct error **ret_error)
 {
 	if (!path_has_glob(pattern))
-		return add_writable(permissions, pattern, ret_error);
+		return add_writable(permissions, workspace, pattern, ret_error);
 	if (strlen(pattern) > 3 && strcmp(pattern + strlen(pattern) - 3, "/**") == 0) {
 		_cleanup_free_ char *top = strndup(pattern, strlen(pattern) - 3);
 
 		if (top && !path_has_glob(top))
-			return add_writable(permissions, top, ret_error);
+			return add_writable(permissions, workspace, top, ret_error);
 	}
 	fail(ret_error, E_USAGE, "--write %s: only a pattern that ends in /** can be made writable",
 	     pattern);
@@ -173,12 +179,12 @@ static int decide_files(const struct request *request, const struct surroundings
 		fail(ret_error, E_USAGE, "the workspace %s is not a directory", request->workspace);
 		return error_hint(ret_error, "name one with --workspace");
 	}
-	r = add_writable(permissions, request->workspace, ret_error);
+	r = add_writable(permissions, "", request->workspace, ret_error);
 	for (size_t i = 0; i < request->write.count && r == 0; i++) {
 		_cleanup_free_ char *pattern = path_resolve(request->workspace, surroundings->home,
 							    request->write.items[i]);
 
-		r = add_writable_rule(permissions, pattern, ret_error);
+		r = add_writable_rule(permissions, request->workspace, pattern, ret_error);
 		/* What may be written may be read. */
 		if (r == 0)
 			list_add(&permissions->except, pattern);

@@ -11,7 +11,7 @@
 static bool in_table(const char *const *table, const char *name)
 {
 	for (; *table; table++)
-		if (fnmatch(*table, name, FNM_NOESCAPE) == 0)
+		if (fnmatch(*table, name, FNM_NOESCAPE | FNM_CASEFOLD) == 0)
 			return true;
 	return false;
 }

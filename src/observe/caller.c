@@ -91,6 +91,46 @@ mode_t caller_umask(pid_t tid)
 	return at ? (mode_t)strtoul(at + 7, NULL, 8) : 077;
 }
 
+/* Links of /proc mean the caller's own root, directory and fds, and only the caller can follow
+ * them: those that a path starts with are written out. What lies behind an fd itself stays as it
+ * is. */
+static int write_out_self(pid_t tid, char *path, size_t room)
+{
+	static const char *const own[] = {"/proc/self/", "/proc/thread-self/"};
+
+	for (int round = 0; round < LINKS_MOST; round++) {
+		char link[64], target[2 * PATH_MAX];
+		const char *part = NULL, *rest;
+		ssize_t length = 0;
+
+		for (size_t i = 0; i < ELEMENTS(own); i++)
+			if (strncmp(path, own[i], strlen(own[i])) == 0)
+				part = path + strlen(own[i]);
+		if (!part)
+			return 0;
+		rest = part + strcspn(part, "/");
+		if (strncmp(part, "fd/", 3) == 0)
+			rest = part + 3 + strcspn(part + 3, "/");
+		else if (strncmp(part, "root/", 5) != 0 && strncmp(part, "cwd/", 4) != 0)
+			return 0;
+		if (*rest != '/' || rest - part > 20)
+			return 0;
+		if (part[0] != 'r') {
+			snprintf(link, sizeof(link), "/proc/%d/%.*s", tid, (int)(rest - part),
+				 part);
+			length = readlink(link, target, PATH_MAX);
+			if (length <= 0 || target[0] != '/')
+				return 0;
+		}
+		if ((size_t)length + strlen(rest) >= sizeof(target) ||
+		    (size_t)length + strlen(rest) >= room)
+			return -ENAMETOOLONG;
+		strcpy(target + length, rest);
+		strcpy(path, target);
+	}
+	return -ELOOP;
+}
+
 /* The absolute path, as the caller means it; -errno. */
 static int absolute(pid_t tid, int dirfd, const char *path, char *ret, size_t room)
 {
@@ -158,6 +198,8 @@ int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 	char whole[2 * PATH_MAX], *parent, *name;
 	int r = absolute(tid, dirfd, path, whole, sizeof(whole));
 
+	if (r == 0)
+		r = write_out_self(tid, whole, sizeof(whole));
 	if (r < 0)
 		return r;
 	for (int links = 0; links < LINKS_MOST; links++) {

@@ -126,8 +126,8 @@ static void serve_mode_of_fd(struct observer *observer, const struct seccomp_not
 	char link[64], path[PATH_MAX];
 	ssize_t length;
 
-	if (fd < 0) {
-		answer(observer, call->id, -fd);
+	if (fd < 0 || !still_waiting(observer, call->id)) {
+		answer(observer, call->id, fd < 0 ? -fd : EINTR);
 		return;
 	}
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);

@@ -163,6 +163,8 @@ void observer_free(struct observer *observer)
 	drop_waiting(observer);
 	resolver_free(observer->resolver);
 	ledger_done(&observer->ledger);
+	for (size_t i = 0; i < observer->bound_count; i++)
+		close_fd(&observer->bound[i].fd);
 	free(observer->bound);
 	close_fd(&observer->epoll);
 	close_fd(&observer->timer);
@@ -202,9 +204,10 @@ void observer_serve(struct observer *observer)
 	}
 }
 
-void observer_take_denials(struct observer *observer, struct attempt *attempt)
+uint64_t observer_take_denials(struct observer *observer, struct attempt *attempt)
 {
 	attempt->denials = STEAL(observer->ledger.denials);
 	attempt->denial_count = observer->ledger.count;
 	observer->ledger.count = 0;
+	return observer->ledger.beyond;
 }

@@ -23,6 +23,7 @@ struct waiting {
 };
 
 struct bound {
+	int fd; /* O_PATH: holds the inode, and with it its number */
 	dev_t device;
 	ino_t inode;
 };
@@ -36,6 +37,7 @@ struct observer {
 				unasked */
 	size_t bound_count;
 	struct waiting *waiting;
+	size_t waiting_count;
 };
 
 enum trap_kind {

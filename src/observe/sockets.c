@@ -12,11 +12,13 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <signal.h>
 #include <sys/epoll.h>
+#include <sys/time.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 
-enum { BOUND_MOST = 10000, WAITING_MOST = 1000, OBJECT = 512 };
+enum { BOUND_MOST = 500, WAITING_MOST = 200, OBJECT = 512 };
 
 static const char rule_network[] = "network none";
 static const char rule_unix[] = "default: no sockets of the host";
@@ -77,6 +79,32 @@ static void describe(const struct observer *observer, const struct sockaddr *add
 	}
 }
 
+/* The socket is the caller's as much as ours: by its flags, its queue or its linger time it can
+ * make connect and close sleep whatever we asked for. A signal every few milliseconds ends such a
+ * sleep. */
+static void ignore_alarm(int signal)
+{
+	(void)signal;
+}
+
+static void bound_sleep(bool on)
+{
+	struct itimerval every = {{0, on ? 10000 : 0}, {0, on ? 10000 : 0}};
+	struct sigaction action = {.sa_handler = on ? ignore_alarm : SIG_IGN};
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &every, NULL);
+}
+
+static void close_copy(int *fd)
+{
+	if (*fd < 0)
+		return;
+	bound_sleep(true);
+	close_fd(fd);
+	bound_sleep(false);
+}
+
 static void set_timer(struct observer *observer)
 {
 	struct itimerspec in_5_ms = {.it_value = {.tv_nsec = 5000000}};
@@ -96,6 +124,7 @@ static void wait_for(struct observer *observer, uint64_t id, int fd, int target,
 	*waiting = (struct waiting){observer->waiting, id, fd, again, {0}, length, target};
 	memcpy(&waiting->address, address, length);
 	observer->waiting = waiting;
+	observer->waiting_count++;
 	if (again)
 		set_timer(observer);
 	else
@@ -118,9 +147,13 @@ static int connect_now(int fd, int target, const struct sockaddr *address, sockl
 	*ret_blocking = !(flags & O_NONBLOCK);
 	if (*ret_blocking)
 		fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	bound_sleep(true);
 	r = connect(fd, address, length) < 0 ? errno : 0;
+	bound_sleep(false);
 	if (*ret_blocking)
 		fcntl(fd, F_SETFL, flags);
+	if (r == EINTR) /* it did sleep: the caller plays with its flags */
+		r = address->sa_family == AF_UNIX ? EAGAIN : EINPROGRESS;
 	return r;
 }
 
@@ -132,12 +165,12 @@ static void perform_connect(struct observer *observer, uint64_t id, int fd, int 
 	int error = connect_now(fd, target, address, length, &blocking);
 	bool again = error == EAGAIN && address->sa_family == AF_UNIX;
 
-	if (blocking && (error == EINPROGRESS || again)) {
+	if (blocking && (error == EINPROGRESS || again) && observer->waiting_count < WAITING_MOST) {
 		wait_for(observer, id, fd, target, again, address, length);
 		return;
 	}
 	answer(observer, id, error);
-	close_fd(&fd);
+	close_copy(&fd);
 	close_fd(&target);
 }
 
@@ -169,9 +202,10 @@ static bool finish(struct observer *observer, struct waiting *waiting)
 	return true;
 }
 
-static void drop(struct waiting *waiting)
+static void drop(struct observer *observer, struct waiting *waiting)
 {
-	close_fd(&waiting->socket); /* leaves the epoll set with its last copy here */
+	observer->waiting_count--;
+	close_copy(&waiting->socket);
 	close_fd(&waiting->target);
 	free(waiting);
 }
@@ -190,7 +224,7 @@ void serve_waiting(struct observer *observer)
 			*link = waiting->next;
 			if (!waiting->again)
 				epoll_ctl(observer->epoll, EPOLL_CTL_DEL, waiting->socket, NULL);
-			drop(waiting);
+			drop(observer, waiting);
 			continue;
 		}
 		again = again || waiting->again;
@@ -206,8 +240,34 @@ void drop_waiting(struct observer *observer)
 		struct waiting *waiting = observer->waiting;
 
 		observer->waiting = waiting->next;
-		drop(waiting);
+		drop(observer, waiting);
 	}
+}
+
+/* Remembered by an open fd: without it the number of a socket that was removed could come again, as
+ * one of the host's. */
+static void remember_bound(struct observer *observer, int directory, const char *name)
+{
+	struct bound bound = {.fd = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+	struct stat st;
+
+	if (bound.fd < 0 || fstat(bound.fd, &st) < 0 || !S_ISSOCK(st.st_mode)) {
+		close_fd(&bound.fd);
+		return;
+	}
+	bound.device = st.st_dev;
+	bound.inode = st.st_ino;
+	if (observer->bound_count == BOUND_MOST) {
+		close_fd(&observer->bound[0].fd);
+		memmove(observer->bound, observer->bound + 1,
+			(BOUND_MOST - 1) * sizeof(*observer->bound));
+		observer->bound_count--;
+	}
+	if (!observer->bound)
+		observer->bound = calloc(BOUND_MOST, sizeof(*observer->bound));
+	if (!observer->bound)
+		abort();
+	observer->bound[observer->bound_count++] = bound;
 }
 
 static bool was_bound_inside(const struct observer *observer, const struct stat *st)
@@ -255,14 +315,14 @@ static void connect_unix(struct observer *observer, const struct seccomp_notif *
 		memcpy(path + 1, address->sun_path + 1,
 		       MIN(length - offsetof(struct sockaddr_un, sun_path), sizeof(path) - 1) - 1);
 		refuse(observer, call, trap, "unix", path, rule_unix, EACCES);
-		close(fd);
+		close_copy(&fd);
 		return;
 	}
 	memcpy(path, address->sun_path, length - offsetof(struct sockaddr_un, sun_path));
 	r = caller_find(observer->observed->root, (pid_t)call->pid, AT_FDCWD, path, true, &found);
 	if (r == 0 && !still_waiting(observer, call->id)) {
 		close(found.fd);
-		close(fd);
+		close_copy(&fd);
 		return;
 	}
 	if (r == 0 && found.exists && S_ISSOCK(found.st.st_mode) &&
@@ -285,7 +345,7 @@ static void connect_unix(struct observer *observer, const struct seccomp_notif *
 	else
 		answer(observer, call->id, r < 0 ? -r : found.exists ? ECONNREFUSED : ENOENT);
 	close_fd(&found.fd);
-	close(fd);
+	close_copy(&fd);
 }
 
 static void bind_unix(struct observer *observer, const struct seccomp_notif *call,
@@ -296,7 +356,6 @@ static void bind_unix(struct observer *observer, const struct seccomp_notif *cal
 	struct sockaddr_un by_name = {.sun_family = AF_UNIX};
 	const char *mask = NULL;
 	struct found found;
-	struct stat st;
 	mode_t mask_before;
 	int r;
 
@@ -317,8 +376,6 @@ static void bind_unix(struct observer *observer, const struct seccomp_notif *cal
 		answer(observer, call->id, found.exists ? EADDRINUSE : ENAMETOOLONG);
 	} else if (!may_write(observer, found.path, &mask)) {
 		refuse(observer, call, trap, "write", found.path, rule_write, EACCES);
-	} else if (observer->bound_count == BOUND_MOST) {
-		answer(observer, call->id, ENOSPC);
 	} else {
 		/* From inside the directory, with the caller's umask: the name is then all of the
 		 * path. */
@@ -329,14 +386,8 @@ static void bind_unix(struct observer *observer, const struct seccomp_notif *cal
 			    ? errno
 			    : 0;
 		umask(mask_before);
-		if (r == 0 && fstatat(found.fd, found.name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-			observer->bound = reallocarray(observer->bound, observer->bound_count + 1,
-						       sizeof(*observer->bound));
-			if (!observer->bound)
-				abort();
-			observer->bound[observer->bound_count++] =
-				(struct bound){st.st_dev, st.st_ino};
-		}
+		if (r == 0)
+			remember_bound(observer, found.fd, found.name);
 		(void)!chdir("/");
 		answer(observer, call->id, r);
 	}
@@ -371,7 +422,7 @@ void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 	fd = caller_fd((pid_t)call->pid, (int)call->data.args[0]);
 	if (fd < 0 || !still_waiting(observer, call->id)) {
 		answer(observer, call->id, fd < 0 ? -fd : EINTR);
-		close_fd(&fd);
+		close_copy(&fd);
 		return;
 	}
 	domain = socket_option(fd, SO_DOMAIN, -1);
@@ -404,5 +455,5 @@ void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 		 * elsewhere. */
 		answer_continue(observer, call->id);
 	}
-	close(fd);
+	close_copy(&fd);
 }

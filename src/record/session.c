@@ -6,8 +6,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -61,13 +63,20 @@ int session_open(const char *state, const char *name, struct session *ret_sessio
 		 struct error **ret_error)
 {
 	_cleanup_free_ char *id = name ? strdup(name) : default_id(), *parent = NULL, *tmp = NULL;
+	char real[PATH_MAX];
 
 	if (!is_plain(id)) {
 		fail(ret_error, E_USAGE, "'%s' cannot be the name of a session", id);
 		return error_hint(ret_error,
 				  "use up to %d letters, digits and . _ - @ + :", NAME_MOST);
 	}
-	if (asprintf(&parent, "%s/sessions/%s", state, id) < 0 ||
+	(void)make_directories(state, 0700);
+	/* Links above ward's own directory are the user's; below it there are none. */
+	if (!realpath(state, real)) {
+		fail_errno(ret_error, E_ENGINE, errno, "the state directory %s", state);
+		return error_hint(ret_error, "it must be writable: see XDG_STATE_HOME");
+	}
+	if (asprintf(&parent, "%s/sessions/%s", real, id) < 0 ||
 	    asprintf(&tmp, "%s/tmp", parent) < 0)
 		abort();
 	ret_session->fresh = false;
@@ -88,6 +97,9 @@ int session_open(const char *state, const char *name, struct session *ret_sessio
 		(void)utimensat(AT_FDCWD, parent, NULL,
 				0); /* a named session ends by not being used */
 	}
+	ret_session->lock = open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (ret_session->lock < 0 || flock(ret_session->lock, LOCK_SH) < 0)
+		return fail_errno(ret_error, E_ENGINE, errno, "holding the session %s", parent);
 	ret_session->id = STEAL(id);
 	ret_session->tmp = STEAL(tmp);
 	return 0;
@@ -95,6 +107,8 @@ int session_open(const char *state, const char *name, struct session *ret_sessio
 
 void session_done(struct session *session)
 {
+	if (session->id) /* else it was never opened, and 0 is somebody's standard input */
+		close(session->lock);
 	free(session->id);
 	free(session->tmp);
 	*session = (struct session){0};
@@ -112,6 +126,15 @@ static bool has_ended(int directory, const char *name)
 	       st.st_mtime + UNUSED_SECONDS < time(NULL);
 }
 
+static void sweep_one(int directory, const char *name)
+{
+	_cleanup_close_ int fd =
+		openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) /* else a run still lives in it */
+		(void)remove_tree(directory, name);
+}
+
 void session_sweep(const char *state)
 {
 	_cleanup_free_ char *path = NULL;
@@ -124,7 +147,7 @@ void session_sweep(const char *state)
 	directory = opendir(path);
 	while (directory && swept < SWEEP_MOST && (entry = readdir(directory)))
 		if (entry->d_name[0] != '.' && has_ended(dirfd(directory), entry->d_name)) {
-			(void)remove_tree(dirfd(directory), entry->d_name);
+			sweep_one(dirfd(directory), entry->d_name);
 			swept++;
 		}
 	if (directory)

@@ -10,6 +10,7 @@ struct session {
 	char *id;
 	char *tmp;  /* the directory that becomes /tmp */
 	bool fresh; /* this is its first run */
+	int lock;   /* held while a run uses it, so that nobody sweeps it away */
 };
 
 /* state: the state directory of whoever the command runs as, which must be able to make directories

@@ -39,6 +39,7 @@ struct pump *pump_new(int from, int to)
 	pump->to_is_socket = pump->discard = false;
 	pump->captures[0] = pump->captures[1] = NULL;
 	pump->start = pump->end = 0;
+	pump->error = 0;
 	return pump;
 }
 
@@ -103,6 +104,7 @@ static bool pump_write(struct pump *pump)
 	if (put < 0) {
 		/* The reader is gone. The writer must learn it, as it would without us between
 		 * them. */
+		pump->error = errno;
 		close_fd(&pump->to);
 		close_fd(&pump->from);
 		pump->start = pump->end = 0;

@@ -15,6 +15,7 @@ enum { PUMP_ROOM = 64 * 1024 };
 struct pump {
 	int from, to; /* -1: at its end, or none */
 	bool to_is_socket, discard;
+	int error;		     /* errno of the write that failed; 0: none */
 	struct capture *captures[2]; /* of what passes, each may be NULL */
 	size_t start, end;
 	char data[PUMP_ROOM];

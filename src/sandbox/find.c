@@ -28,7 +28,7 @@ struct entry64 { /* as getdents64 gives it */
 
 struct walk {
 	const struct search *search;
-	struct list *masks;
+	struct masks *masks;
 	uint64_t deadline;
 	unsigned entries;
 	const char *const *patterns; /* that are matched against whole paths; NULL-terminated */
@@ -55,12 +55,23 @@ static bool name_is_denied(const struct search *search, const char *name)
 	return denied;
 }
 
-static bool already_covered(const struct list *masks, const char *path)
+static bool already_covered(const struct masks *masks, const char *path)
 {
 	for (size_t i = 0; i < masks->count; i++)
-		if (path_is_under(path, masks->items[i]))
+		if (path_is_under(path, masks->items[i].path))
 			return true;
 	return false;
+}
+
+static void add(struct masks *masks, const char *path, const struct stat *st, bool by_name)
+{
+	if (masks->count == masks->room) {
+		masks->room = MAX(masks->room * 2, (size_t)16);
+		masks->items = reallocarray(masks->items, masks->room, sizeof(*masks->items));
+	}
+	if (!masks->items)
+		abort();
+	masks->items[masks->count++] = (struct mask){strdup(path), st->st_dev, st->st_ino, by_name};
 }
 
 enum why {
@@ -136,7 +147,7 @@ static int mask_closed(struct walk *walk, const char *path, struct error **ret_e
 		return 0;
 	if (is_ground(walk->search, parent))
 		return fail(ret_error, E_ENGINE, "%s cannot be looked into", parent);
-	list_add(walk->masks, parent);
+	add(walk->masks, parent, &st, false);
 	return 0;
 }
 
@@ -171,7 +182,8 @@ static int mask(struct walk *walk, const char *path, enum why why, unsigned dept
 		return 0;
 	if (!always && S_ISDIR(st.st_mode) && exception_below(search->except, real))
 		return mask_entries(walk, real, depth, ret_error);
-	list_add(walk->masks, real);
+	add(walk->masks, real, &st,
+	    why == DENIED_BY_NAME && name_is_denied(search, path_last(real)));
 	return 0;
 }
 
@@ -214,11 +226,8 @@ static int walk_entry(struct walk *walk, int directory, size_t length, const str
 	if (child >= 0)
 		return walk_directory(walk, child, length + 1 + name_length, why, depth + 1,
 				      ret_error);
-	if (errno != EACCES)
-		return errno == ENOTDIR || errno == ELOOP || errno == ENOENT
-			       ? 0
-			       : fail_errno(ret_error, E_ENGINE, errno, "looking into %s",
-					    walk->path);
+	if (errno == ENOTDIR || errno == ELOOP || errno == ENOENT)
+		return 0;
 	/* Closed to us; its owner could open it again, and then what lies below would be seen. */
 	strcpy(found, walk->path);
 	return mask(walk, found, why, depth, ret_error);
@@ -238,8 +247,8 @@ static int walk_directory(struct walk *walk, int fd, size_t length, enum why why
 	for (;;) {
 		long got = syscall(SYS_getdents64, directory, buffer, sizeof(buffer));
 
-		if (got < 0)
-			return fail_errno(ret_error, E_ENGINE, errno, "reading %s", walk->path);
+		if (got < 0) /* what cannot be searched is not shown */
+			return mask(walk, walk->path, why, depth, ret_error);
 		if (got == 0)
 			return 0;
 		if (monotonic_ns() > walk->deadline || walk->entries > walk_entries) {
@@ -300,12 +309,30 @@ static int find_denied(struct walk *walk, const struct list *denied, enum why wh
 	return r;
 }
 
-static int by_length(const void *a, const void *b)
+/* A parent found after its child makes the child's own mask needless, and unreachable. */
+static void drop_covered(struct masks *masks)
 {
-	return (int)strlen(*(char *const *)a) - (int)strlen(*(char *const *)b);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < masks->count; i++) {
+		bool covered = false;
+
+		for (size_t other = 0; other < masks->count && !covered; other++)
+			covered = other != i && masks->items[other].path && masks->items[i].path &&
+				  strlen(masks->items[other].path) < strlen(masks->items[i].path) &&
+				  path_is_under(masks->items[i].path, masks->items[other].path);
+		if (covered) {
+			free(masks->items[i].path);
+			masks->items[i].path = NULL;
+		}
+	}
+	for (size_t i = 0; i < masks->count; i++)
+		if (masks->items[i].path)
+			masks->items[kept++] = masks->items[i];
+	masks->count = kept;
 }
 
-int find_masks(const struct search *search, struct list *ret_masks, struct error **ret_error)
+int find_masks(const struct search *search, struct masks *ret_masks, struct error **ret_error)
 {
 	static const char *const none[] = {NULL};
 	struct walk *walk = calloc(1, sizeof(*walk));
@@ -321,8 +348,15 @@ int find_masks(const struct search *search, struct list *ret_masks, struct error
 	walk->patterns = none;
 	if (r == 0)
 		r = walk_tree(walk, search->workspace, DENIED_BY_NAME, ret_error);
-	if (r == 0 && ret_masks->count > 1)
-		qsort(ret_masks->items, ret_masks->count, sizeof(char *), by_length);
+	drop_covered(ret_masks);
 	free(walk);
 	return r;
+}
+
+void masks_done(struct masks *masks)
+{
+	for (size_t i = 0; i < masks->count; i++)
+		free(masks->items[i].path);
+	free(masks->items);
+	*masks = (struct masks){0};
 }

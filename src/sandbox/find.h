@@ -4,6 +4,7 @@
 
 #include "../base/error.h"
 #include "../base/list.h"
+#include <sys/types.h>
 
 /* All lists hold absolute, normalised paths or patterns. */
 struct search {
@@ -16,6 +17,22 @@ struct search {
 	const struct list *except;	/* paths and patterns that may be read all the same */
 };
 
-/* The paths to mask, as they really are (no symlink in them), parents before children and nothing
- * below a masked directory. A workspace that cannot be walked in time is an error, not a hole. */
-int find_masks(const struct search *search, struct list *ret_masks, struct error **ret_error);
+/* A path to mask, as it really is (no symlink in it), and what lay there when it was found: init
+ * covers that, or nothing. */
+struct mask {
+	char *path;
+	dev_t device;
+	ino_t inode;
+	bool by_name; /* found by its last component, as it will be wherever its directories are
+			 moved to */
+};
+
+struct masks {
+	struct mask *items;
+	size_t count, room;
+};
+
+/* Nothing in *ret_masks lies below another. A workspace that cannot be walked in time is an error,
+ * not a hole. */
+int find_masks(const struct search *search, struct masks *ret_masks, struct error **ret_error);
+void masks_done(struct masks *masks);

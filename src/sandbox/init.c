@@ -83,7 +83,7 @@ static int descriptor_for(const struct init *init, const struct stdio *stdio, in
 	case STDIO_NULL:
 		break;
 	}
-	return open("/dev/null", number == 0 ? O_RDONLY : O_WRONLY);
+	return open("/dev/null", (number == 0 ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
 }
 
 /* In the child, which shares our memory until it executes something. */
@@ -146,25 +146,20 @@ static void count_resources(const struct init *init, struct init_event *event)
 	}
 }
 
-/* Without a pid namespace the orphans are ours, as subreaper: end them one generation after the
- * other. */
+/* Without a pid namespace the orphans are ours, as subreaper: killing one generation makes the next
+ * one ours. */
 static void end_children(void)
 {
 	char path[64], text[4096];
 
-	for (int round = 0; round < 10000; round++) {
-		ssize_t length;
-		int fd;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	for (int round = 0; round < 100000; round++) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 
-		snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			return;
-		length = read(fd, text, sizeof(text) - 1);
-		close(fd);
-		if (length <= 0)
-			return;
-		text[length] = '\0';
+		if (fd >= 0)
+			close(fd);
+		text[MAX(length, 0)] = '\0';
 		for (char *next = text; *next;) {
 			pid_t pid = (pid_t)strtol(next, &next, 10);
 
@@ -173,8 +168,11 @@ static void end_children(void)
 			while (*next == ' ')
 				next++;
 		}
-		while (waitpid(-1, NULL, 0) > 0)
+		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
+		if (waitpid(-1, NULL, WNOHANG) < 0)
+			return; /* ECHILD: none are left */
+		usleep(100);
 	}
 }
 

@@ -87,39 +87,86 @@ static int cover_if_there(const char *source, const char *path)
 	return r;
 }
 
-static int prepare_mask(unsigned index, const char *path, struct failure *failure)
-{
-	char source[64];
-	struct stat st;
-	int fd;
+/* One record of the text: what to do with which path, and what must lie there. */
+struct item {
+	char kind; /* M: mask it, P: pin it */
+	dev_t device;
+	ino_t inode;
+	const char *path;
+};
 
-	snprintf(source, sizeof(source), STORE "/%u", index);
-	if (lstat(path, &st) < 0)
-		return errno == ENOENT || errno == EACCES || errno == ENOTDIR
-			       ? 0
-			       : stage_fail(failure, "looking at", path);
-	if (S_ISDIR(st.st_mode))
-		return mkdir(source, 0) < 0 ? stage_fail(failure, "masking", path) : 0;
-	fd = open(source, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return stage_fail(failure, "masking", path);
-	close(fd);
-	return 0;
+/* Reads the record at text; the one behind it starts where it returns. */
+static const char *read_item(const char *text, struct item *ret_item)
+{
+	char *next;
+
+	ret_item->kind = text[0];
+	ret_item->device = (dev_t)strtoull(text + 2, &next, 10);
+	ret_item->inode = (ino_t)strtoull(next, &next, 10);
+	ret_item->path = next + 1;
+	return ret_item->path + strlen(ret_item->path) + 1;
 }
 
-static int apply_mask(unsigned index, const char *path, struct failure *failure)
+static bool has_moved(const struct item *item, int target, struct stat *st)
 {
-	char source[64];
-	int target = open_target(path), r;
+	if (target >= 0 && fstat(target, st) == 0 && st->st_dev == item->device &&
+	    st->st_ino == item->inode)
+		return false;
+	errno = ESTALE;
+	return true;
+}
 
-	if (target < 0)
-		/* It went away, or this user cannot reach it: then neither can the command. */
-		return errno == ENOENT || errno == EACCES || errno == ENOTDIR
-			       ? 0
-			       : stage_fail(failure, "masking", path);
+static int prepare_mask(unsigned index, const struct item *item, struct failure *failure)
+{
+	int target = open_target(item->path), r;
+	char source[64];
+	struct stat st;
+
 	snprintf(source, sizeof(source), STORE "/%u", index);
-	r = cover(source, target) < 0 ? stage_fail(failure, "masking", path) : 0;
-	close(target);
+	if (has_moved(item, target, &st))
+		r = -1;
+	else if (S_ISDIR(st.st_mode))
+		r = mkdir(source, 0);
+	else
+		r = mknod(source, S_IFREG, 0);
+	if (r < 0)
+		stage_fail(failure, "masking", item->path);
+	close_fd(&target);
+	return r;
+}
+
+static int apply_mask(unsigned index, const struct item *item, struct failure *failure)
+{
+	int target = open_target(item->path), r = -1;
+	char source[64];
+	struct stat st;
+
+	snprintf(source, sizeof(source), STORE "/%u", index);
+	if (!has_moved(item, target, &st))
+		r = cover(source, target);
+	if (r < 0)
+		stage_fail(failure, "masking", item->path);
+	close_fd(&target);
+	return r;
+}
+
+/* A directory above a mask becomes a mount of its own, over itself. */
+static int pin(const struct item *item, struct failure *failure)
+{
+	int target = open_target(item->path), tree = -1, r = -1;
+
+	if (target >= 0)
+		tree = sys_open_tree(target, "",
+				     MOUNT_CLONE | MOUNT_AT_RECURSIVE | AT_EMPTY_PATH | O_CLOEXEC);
+	if (tree >= 0)
+		r = sys_move_mount(tree, "", target, "", MOUNT_FROM_EMPTY | MOUNT_TO_EMPTY);
+	if (r < 0) {
+		if (target < 0)
+			errno = ESTALE;
+		stage_fail(failure, "holding", item->path);
+	}
+	close_fd(&tree);
+	close_fd(&target);
 	return r;
 }
 
@@ -127,6 +174,8 @@ int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text,
 		struct failure *failure)
 {
 	bool names = walls & WALL_BIT(WALL_NET_NAMESPACE);
+	const char *end = walls & WALL_BIT(WALL_MASKS) ? text + length : text;
+	struct item item;
 	unsigned index = 0;
 
 	(void)sandbox;
@@ -138,10 +187,12 @@ int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text,
 	    (write_file(STORE "/hosts", hosts) < 0 ||
 	     write_file(STORE "/resolv.conf", nameserver) < 0 || prepare_linked_resolver() < 0))
 		return stage_fail(failure, "writing", "/etc/hosts and resolv.conf of the sandbox");
-	if (walls & WALL_BIT(WALL_MASKS))
-		for (const char *path = text; path < text + length; path += strlen(path) + 1)
-			if (prepare_mask(index++, path, failure) < 0)
-				return -1;
+	for (const char *next = text; next < end;) {
+		next = read_item(next, &item);
+		if (item.kind == 'M' ? prepare_mask(index++, &item, failure) < 0
+				     : pin(&item, failure) < 0)
+			return -1;
+	}
 	if (chmod(STORE, 0) < 0 ||
 	    sys_mount_setattr(AT_FDCWD, "/run", 0, MOUNT_RDONLY | MOUNT_NODEV, 0) < 0)
 		return stage_fail(failure, "closing", "/run");
@@ -149,9 +200,10 @@ int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text,
 		      cover_if_there(STORE "/resolv.conf", "/etc/resolv.conf") < 0))
 		return stage_fail(failure, "covering", "/etc/hosts and resolv.conf");
 	index = 0;
-	if (walls & WALL_BIT(WALL_MASKS))
-		for (const char *path = text; path < text + length; path += strlen(path) + 1)
-			if (apply_mask(index++, path, failure) < 0)
-				return -1;
+	for (const char *next = text; next < end;) {
+		next = read_item(next, &item);
+		if (item.kind == 'M' && apply_mask(index++, &item, failure) < 0)
+			return -1;
+	}
 	return 0;
 }

@@ -16,8 +16,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-enum { WRITABLE_MOST = 64 };
-
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
 static const struct {
@@ -33,11 +31,6 @@ int stage_fail(struct failure *failure, const char *stage, const char *object)
 	snprintf(failure->stage, sizeof(failure->stage), "%s", stage);
 	snprintf(failure->object, sizeof(failure->object), "%s", object);
 	return -1;
-}
-
-static int clone_tree(const char *path, unsigned flags)
-{
-	return sys_open_tree(AT_FDCWD, path, MOUNT_CLONE | O_CLOEXEC | flags);
 }
 
 static int attach(int tree, const char *path)
@@ -71,13 +64,6 @@ static int make_mount_point(const char *path, bool directory)
 		return -1;
 	close(fd);
 	return 0;
-}
-
-static bool is_directory(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 /* /dev and /dev/shm are directories of the store: every further file system costs a fifth of a
@@ -138,10 +124,67 @@ static int build_proc(const struct sandbox *sandbox, unsigned *walls, struct fai
 	return 0;
 }
 
-int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct failure *failure)
+/* What the path is now, and no link on the way: between the decision and this moment another run
+ * may have changed it. */
+static int open_real(const char *path)
+{
+	return sys_openat2(AT_FDCWD, path, O_PATH | O_CLOEXEC | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+}
+
+static int clone_fd(int fd, unsigned flags)
+{
+	return sys_open_tree(fd, "", MOUNT_CLONE | AT_EMPTY_PATH | O_CLOEXEC | flags);
+}
+
+/* Only the tree itself stays writable: what is mounted below it may be anything, the kernel's own
+ * file systems included. */
+static int clone_writable(const char *path, struct writable_tree *ret_tree)
+{
+	ret_tree->target = open_real(path);
+	if (ret_tree->target < 0)
+		return -1;
+	ret_tree->tree = clone_fd(ret_tree->target, MOUNT_AT_RECURSIVE);
+	if (ret_tree->tree < 0 ||
+	    sys_mount_setattr(ret_tree->tree, "", AT_EMPTY_PATH | MOUNT_AT_RECURSIVE,
+			      MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV, 0) < 0)
+		return -1;
+	return sys_mount_setattr(ret_tree->tree, "", AT_EMPTY_PATH, 0, MOUNT_RDONLY);
+}
+
+/* The session's own directory, made by this user and nobody's link. */
+static int clone_tmp(const struct sandbox *sandbox)
+{
+	int fd = open_real(sandbox->tmp), tree = -1;
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == sandbox->uid)
+		tree = clone_fd(fd, 0);
+	else if (fd >= 0)
+		errno = EPERM;
+	close_fd(&fd);
+	if (tree >= 0 &&
+	    sys_mount_setattr(tree, "", AT_EMPTY_PATH, MOUNT_NOSUID | MOUNT_NODEV, 0) < 0)
+		close_fd(&tree);
+	return tree;
+}
+
+static int attach_writable(const char *path, bool own_tmp, struct writable_tree *tree)
+{
+	struct stat st;
+
+	if (!own_tmp || !path_is_under(path, "/tmp"))
+		return sys_move_mount(tree->tree, "", tree->target, "",
+				      MOUNT_FROM_EMPTY | MOUNT_TO_EMPTY);
+	if (fstat(tree->tree, &st) < 0 || make_mount_point(path, S_ISDIR(st.st_mode)) < 0)
+		return -1;
+	return attach(tree->tree, path);
+}
+
+int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct writable_tree *trees,
+		 struct failure *failure)
 {
 	const struct list *writable = sandbox->writable;
-	int trees[WRITABLE_MOST], tmp = -1;
+	int tmp = -1;
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return stage_fail(failure, "making private", "/");
@@ -149,19 +192,15 @@ int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct failure 
 		errno = E2BIG;
 		return stage_fail(failure, "keeping writable", "more than 64 paths");
 	}
-	for (size_t i = 0; i < writable->count; i++) {
-		trees[i] = clone_tree(writable->items[i], MOUNT_AT_RECURSIVE);
-		if (trees[i] < 0 ||
-		    sys_mount_setattr(trees[i], "", AT_EMPTY_PATH | MOUNT_AT_RECURSIVE,
-				      MOUNT_NOSUID | MOUNT_NODEV, 0) < 0)
+	for (size_t i = 0; i < writable->count; i++)
+		if (clone_writable(writable->items[i], &trees[i]) < 0)
 			return stage_fail(failure, "keeping writable", writable->items[i]);
-	}
 	if (*walls & WALL_BIT(WALL_TMP)) {
-		tmp = clone_tree(sandbox->tmp, 0);
-		if (tmp < 0 ||
-		    sys_mount_setattr(tmp, "", AT_EMPTY_PATH, MOUNT_NOSUID | MOUNT_NODEV, 0) < 0)
+		tmp = clone_tmp(sandbox);
+		if (tmp < 0)
 			return stage_fail(failure, "opening", sandbox->tmp);
 	}
+
 	if (*walls & WALL_BIT(WALL_READ_ONLY) &&
 	    sys_mount_setattr(AT_FDCWD, "/", MOUNT_AT_RECURSIVE,
 			      MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV, 0) < 0)
@@ -169,15 +208,10 @@ int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct failure 
 
 	if (tmp >= 0 && attach(tmp, "/tmp") < 0)
 		return stage_fail(failure, "mounting", "/tmp");
-	for (size_t i = 0; i < writable->count; i++) {
-		if (tmp >= 0 && path_is_under(writable->items[i], "/tmp") &&
-		    make_mount_point(writable->items[i], is_directory(trees[i])) < 0)
-			return stage_fail(failure, "making room for", writable->items[i]);
-		if (attach(trees[i], writable->items[i]) < 0)
+	for (size_t i = 0; i < writable->count; i++)
+		if (attach_writable(writable->items[i], tmp >= 0, &trees[i]) < 0)
 			return stage_fail(failure, "keeping writable", writable->items[i]);
-		close(trees[i]);
-	}
-	close(tmp);
+	close_fd(&tmp);
 	/* The store: one small file system for all that is ward's own making. It hides /run. */
 	if (*walls & (WALL_BIT(WALL_DEVICES) | WALL_BIT(WALL_RUN)) &&
 	    (mount("tmpfs", "/run", "tmpfs", MS_NOSUID, "mode=755") < 0 || mkdir(STORE, 0700) < 0))

@@ -83,25 +83,24 @@ static const struct {
 	{"/proc", CHANGE, WALL_PROC},
 };
 
-static int landlock_allow(int ruleset, const char *path, uint64_t rights, uint64_t known,
+static int landlock_allow(int ruleset, int fd, const char *path, uint64_t rights, uint64_t known,
 			  struct failure *failure)
 {
-	struct landlock_path rule = {.allowed = rights & known};
+	struct landlock_path rule = {.allowed = rights & known, .parent = fd};
 	struct stat st;
-	int r;
 
-	rule.parent = open(path, O_PATH | O_CLOEXEC);
-	if (rule.parent < 0 || fstat(rule.parent, &st) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return stage_fail(failure, "opening", path);
 	if (!S_ISDIR(st.st_mode))
 		rule.allowed &= LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE |
 				LANDLOCK_TRUNCATE;
-	r = sys_landlock_add(ruleset, &rule);
-	close(rule.parent);
-	return r < 0 ? stage_fail(failure, "allowing by Landlock", path) : 0;
+	return sys_landlock_add(ruleset, &rule) < 0
+		       ? stage_fail(failure, "allowing by Landlock", path)
+		       : 0;
 }
 
-int stage_landlock(const struct sandbox *sandbox, unsigned *walls, struct failure *failure)
+int stage_landlock(const struct sandbox *sandbox, unsigned *walls,
+		   const struct writable_tree *trees, struct failure *failure)
 {
 	int abi = sys_landlock_abi(), ruleset;
 	uint64_t known = (LANDLOCK_MAKE_SYM << 1) - 1;
@@ -127,14 +126,22 @@ int stage_landlock(const struct sandbox *sandbox, unsigned *walls, struct failur
 	ruleset = sys_landlock_create(&attr, sizeof(attr));
 	if (ruleset < 0)
 		return stage_fail(failure, "making", "the Landlock ruleset");
-	for (size_t i = 0; i < ELEMENTS(landlock_paths); i++)
-		if ((landlock_paths[i].only_with == WALL_COUNT ||
-		     *walls & WALL_BIT(landlock_paths[i].only_with)) &&
-		    landlock_allow(ruleset, landlock_paths[i].path, landlock_paths[i].rights, known,
-				   failure) < 0)
+	for (size_t i = 0; i < ELEMENTS(landlock_paths); i++) {
+		int fd, r;
+
+		if (landlock_paths[i].only_with != WALL_COUNT &&
+		    !(*walls & WALL_BIT(landlock_paths[i].only_with)))
+			continue;
+		fd = open(landlock_paths[i].path, O_PATH | O_CLOEXEC);
+		r = landlock_allow(ruleset, fd, landlock_paths[i].path, landlock_paths[i].rights,
+				   known, failure);
+		close_fd(&fd);
+		if (r < 0)
 			return -1;
+	}
 	for (size_t i = 0; i < sandbox->writable->count; i++)
-		if (landlock_allow(ruleset, sandbox->writable->items[i], OWN, known, failure) < 0)
+		if (landlock_allow(ruleset, trees[i].tree, sandbox->writable->items[i], OWN, known,
+				   failure) < 0)
 			return -1;
 	if (sys_landlock_restrict(ruleset) < 0)
 		return stage_fail(failure, "entering", "the Landlock ruleset");

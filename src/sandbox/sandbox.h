@@ -10,6 +10,7 @@
 #include "../base/error.h"
 #include "../base/list.h"
 #include "../request/request.h"
+#include "find.h"
 #include "walls.h"
 #include <signal.h>
 #include <sys/types.h>
@@ -65,9 +66,10 @@ struct entry {
 };
 
 int sandbox_start(const struct sandbox *sandbox, struct entry *ret_entry, struct error **ret_error);
-/* masks: absolute, real paths of files and directories. Fails with the stage and object that
- * failed; init is gone then. */
-int sandbox_release(struct entry *entry, const struct list *masks, struct error **ret_error);
+/* Fails with the stage and object that failed; init is gone then. An error whose errnum is ESTALE
+ * means that something to be masked was moved between the search and the mask: search again. */
+int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
+		    struct error **ret_error);
 /* Closes all of it, which ends whatever is left of the sandbox, and waits for that. */
 void entry_done(struct entry *entry);
 #define ENTRY_NONE                                    \

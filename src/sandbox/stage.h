@@ -20,17 +20,28 @@ int stage_fail(struct failure *failure, const char *stage, const char *object);
 
 /* uid and gid maps. */
 int stage_identity(const struct sandbox *sandbox, struct failure *failure);
+enum { WRITABLE_MOST = 64 };
+
+/* A writable path, held by fd from the moment it was looked at. */
+struct writable_tree {
+	int target; /* the path itself, O_PATH */
+	int tree;   /* the root of the mount over it */
+};
+
 /* Everything about the file system but the masks. Walls that could not be built but are not vital
- * are taken from *walls. */
-int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct failure *failure);
+ * are taken from *walls. trees: one for each of sandbox->writable, filled. */
+int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct writable_tree *trees,
+		 struct failure *failure);
 /* Loopback up, and the resolver's socket. */
 int stage_network(const struct sandbox *sandbox, unsigned walls, int *ret_names,
 		  struct failure *failure);
-/* /run hidden, masks over the paths (NUL-separated in text), host names of its own. */
+/* /run hidden, host names of its own, and the masks: text holds NUL-terminated records "M DEVICE
+ * INODE PATH" and "P 0 0 PATH". */
 int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text, size_t length,
 		struct failure *failure);
 /* Landlock, from inside the finished tree. */
-int stage_landlock(const struct sandbox *sandbox, unsigned *walls, struct failure *failure);
+int stage_landlock(const struct sandbox *sandbox, unsigned *walls,
+		   const struct writable_tree *trees, struct failure *failure);
 /* Resource limits of the command. */
 int stage_limits(const struct sandbox *sandbox, struct failure *failure);
 /* no_new_privs, empty capability sets, locked securebits. */

@@ -7,7 +7,9 @@
  * command. Memory is never shared. */
 #include "filter.h"
 #include "stage.h"
+#include "../base/buffer.h"
 #include "../base/io.h"
+#include "../base/path.h"
 #include "../sys/kernel.h"
 
 #include <errno.h>
@@ -24,6 +26,12 @@
 
 /* How much of a file may be copied for standard input where it cannot be opened anew. */
 enum { INPUT_CHUNK = 1 << 20, INPUT_MOST = 256 << 20 };
+
+/* What the supervisor says when init may finish the walls: where the masks are. */
+struct go {
+	uint64_t length;
+	int fd;
+};
 
 /* What init says when the walls stand, or which stage failed. */
 struct report {
@@ -220,6 +228,7 @@ static int open_terminal(const struct sandbox *sandbox, unsigned walls, struct f
 static int build(const struct sandbox *sandbox, int control, struct report *report)
 {
 	static struct network_helper network;
+	static struct writable_tree trees[WRITABLE_MOST];
 	struct failure *failure = &report->failure;
 	unsigned *walls = &report->walls;
 	void *masks = MAP_FAILED;
@@ -230,17 +239,15 @@ static int build(const struct sandbox *sandbox, int control, struct report *repo
 	network = (struct network_helper){.sandbox = sandbox, .walls = *walls, .names = -1};
 	if (start_network(&network, failure) < 0)
 		return -1;
-	if (*walls & WALL_BIT(WALL_MOUNT_NAMESPACE) && stage_mounts(sandbox, walls, failure) < 0)
+	if (*walls & WALL_BIT(WALL_MOUNT_NAMESPACE) &&
+	    stage_mounts(sandbox, walls, trees, failure) < 0)
 		return -1;
 	if (join_network(&network, report) < 0)
 		return -1;
 
 	/* From here on the supervisor has recorded the run and knows the masks: they lie in a file
 	 * of memory behind the length that it sends. */
-	struct {
-		uint64_t length;
-		int fd;
-	} go;
+	struct go go;
 
 	if (read(control, &go, sizeof(go)) != sizeof(go))
 		_exit(0); /* it changed its mind, or is gone */
@@ -262,9 +269,19 @@ static int build(const struct sandbox *sandbox, int control, struct report *repo
 	report->input = reopen_input(&sandbox->stdio[0], failure);
 	if (report->terminal == -2 || report->input == -2)
 		return -1;
-	if (stage_limits(sandbox, failure) < 0 || stage_landlock(sandbox, walls, failure) < 0 ||
+	for (size_t i = 0;
+	     i < sandbox->writable->count && !(*walls & WALL_BIT(WALL_MOUNT_NAMESPACE)); i++)
+		trees[i] = (struct writable_tree){
+			-1, open(sandbox->writable->items[i], O_PATH | O_CLOEXEC)};
+	if (stage_limits(sandbox, failure) < 0 ||
+	    stage_landlock(sandbox, walls, trees, failure) < 0 ||
 	    stage_privileges(*walls, failure) < 0)
 		return -1;
+	for (size_t i = 0; i < sandbox->writable->count; i++) {
+		close_fd(&trees[i].target); /* in the supervisor's table as well, which must not
+					       hold on to them */
+		close_fd(&trees[i].tree);
+	}
 	report->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (report->root < 0)
 		return stage_fail(failure, "opening", "/");
@@ -350,29 +367,68 @@ int sandbox_start(const struct sandbox *sandbox, struct entry *ret_entry, struct
 	return 0;
 }
 
-/* The masks as one file of memory, NUL-terminated paths. */
-static int send_masks(struct entry *entry, const struct list *masks, int *ret_fd)
+static bool is_writable(const struct sandbox *sandbox, const char *path)
 {
-	struct {
-		uint64_t length;
-		int fd;
-	} go = {0, -1};
+	for (size_t i = 0; i < sandbox->writable->count; i++)
+		if (path_is_under(path, sandbox->writable->items[i]) &&
+		    strcmp(path, sandbox->writable->items[i]) != 0)
+			return true;
+	return false;
+}
 
-	memset(&go, 0, sizeof(go));
-	go.fd = -1;
-	if (masks->count > 0) {
+/* A mask holds a name, not the directories above it. Where those are writable they could be
+ * renamed, and the next run would not know the secret by its new name: so each is made a mount of
+ * its own, which the kernel does not let anybody rename. */
+static void add_pins(const struct sandbox *sandbox, const struct mask *mask, struct list *pins)
+{
+	_cleanup_free_ char *parent = strdup(mask->path);
+	size_t first = pins->count;
+	char *slash;
+
+	if (mask->by_name)
+		return;
+	while (parent && (slash = strrchr(parent, '/')) && slash != parent) {
+		*slash = '\0';
+		if (!is_writable(sandbox, parent))
+			break;
+		if (!list_has(pins, parent))
+			list_add(pins, parent);
+	}
+	for (size_t last = pins->count; last > first + 1; first++) { /* parents first */
+		char *swap = pins->items[first];
+
+		pins->items[first] = pins->items[--last];
+		pins->items[last] = swap;
+	}
+}
+
+/* The masks and pins as one file of memory: records as stage_masks reads them. */
+static int send_masks(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
+		      int *ret_fd)
+{
+	_cleanup_list_ struct list pins = {0};
+	struct go go = {.fd = -1};
+	_cleanup_buffer_ struct buffer text = {0};
+
+	for (size_t i = 0; i < masks->count; i++)
+		add_pins(sandbox, &masks->items[i], &pins);
+	for (size_t i = 0; i < pins.count; i++) {
+		buffer_printf(&text, "P 0 0 %s", pins.items[i]);
+		buffer_add_char(&text, '\0');
+	}
+	for (size_t i = 0; i < masks->count; i++) {
+		buffer_printf(&text, "M %llu %llu %s", (unsigned long long)masks->items[i].device,
+			      (unsigned long long)masks->items[i].inode, masks->items[i].path);
+		buffer_add_char(&text, '\0');
+	}
+	if (text.length > 0) {
+		go.length = text.length;
 		go.fd = memfd_create("masks", MFD_CLOEXEC);
 		if (go.fd < 0)
 			return -errno;
 		*ret_fd = go.fd;
-		for (size_t i = 0; i < masks->count; i++) {
-			size_t length = strlen(masks->items[i]) + 1;
-			int r = write_all(go.fd, masks->items[i], length);
-
-			if (r < 0)
-				return r;
-			go.length += length;
-		}
+		if (write_all(go.fd, text.data, text.length) < 0)
+			return -EIO;
 	}
 	return write(entry->control, &go, sizeof(go)) == sizeof(go) ? 0 : -EPIPE;
 }
@@ -395,12 +451,13 @@ static int explain(const struct failure *failure, struct error **ret_error)
 	return -E_ENGINE;
 }
 
-int sandbox_release(struct entry *entry, const struct list *masks, struct error **ret_error)
+int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
+		    struct error **ret_error)
 {
 	_cleanup_close_ int mask_fd = -1;
 	struct report report;
 	ssize_t length = -1;
-	int r = send_masks(entry, masks, &mask_fd);
+	int r = send_masks(sandbox, entry, masks, &mask_fd);
 
 	if (r == 0)
 		length = read(entry->control, &report, sizeof(report));

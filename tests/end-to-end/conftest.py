@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures: the program under test, who calls it, and a place of its own for every test.
+
+The program is $WARD, else build/ward. Run as root, tests that matter for both run as root and as a plain user, who is
+made for it; run as a plain user, the root half is skipped. The places lie below /var/tmp, because /tmp is private inside a
+sandbox; tests that want a workspace below /tmp say so."""
+import fcntl
+import os
+import pathlib
+import pwd
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+from support import SOURCE, Person, Ward
+
+USER = 'ward-test'
+USER_HOME = '/var/tmp/ward-test-home'
+
+
+def pytest_configure(config):
+    config.addinivalue_line('markers', 'soak: takes longer than make test may')
+
+
+def make_user():
+    try:
+        pwd.getpwnam(USER)
+    except KeyError:
+        subprocess.run(['useradd', '--create-home', '--home-dir', USER_HOME, '--shell', '/bin/sh', USER], check=True,
+                       capture_output=True)
+
+
+@pytest.fixture(scope='session')
+def user():
+    """A plain user. Suites that run at the same time share one (the lock counts them); the last that ends removes it."""
+    if os.geteuid() != 0:
+        yield Person(pwd.getpwuid(os.geteuid()).pw_name)
+        return
+    lock = os.open('/etc', os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    make_user()
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    yield Person(USER)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        subprocess.run(['userdel', '--remove', USER], capture_output=True)
+    except BlockingIOError:
+        pass
+    os.close(lock)
+
+
+@pytest.fixture(scope='session')
+def top():
+    """The directory of this session; everyone may pass through it."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix='ward-test-', dir='/var/tmp'))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture(scope='session')
+def binary(top):
+    """A copy, because a plain user may not reach the build directory."""
+    source = pathlib.Path(os.environ.get('WARD') or SOURCE / 'build' / 'ward').resolve()
+    directory = top / 'bin'
+    directory.mkdir()
+    shutil.copy(source, directory / 'ward')
+    (directory / 'ward').chmod(0o755)
+    return directory / 'ward'
+
+
+@pytest.fixture(params=['root', 'user'])
+def who(request):
+    """Root and a plain user in turn."""
+    if request.param == 'user':
+        return request.getfixturevalue('user')
+    if os.geteuid() != 0:
+        pytest.skip('needs root')
+    return Person('root')
+
+
+@pytest.fixture
+def me(user):
+    """One of the two, where it makes no difference: the plain user."""
+    return user
+
+
+@pytest.fixture
+def place(top):
+    path = pathlib.Path(tempfile.mkdtemp(dir=top))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def ward(binary, who, place):
+    """ward for root and for the plain user."""
+    return Ward(binary, who, place)
+
+
+@pytest.fixture
+def plain(binary, me, place):
+    """ward for the plain user."""
+    return Ward(binary, me, place)
+
+
+@pytest.fixture
+def below_tmp(who, place, binary):
+    """ward with everything, the workspace too, below /tmp."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix='ward-test-', dir='/tmp'))
+    path.chmod(0o755)
+    yield Ward(binary, who, path)
+    shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests share: ward called as a person or a program calls it, and looks at the machine around it."""
+import contextlib
+import json
+import os
+import pathlib
+import pwd
+import signal
+import subprocess
+import time
+import uuid
+
+import jsonschema
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((SOURCE / 'docs' / 'result.schema.json').read_text())
+PATIENCE = 90  # seconds, for what takes milliseconds: a sanitized build on a busy machine must pass too
+PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+
+class Done:
+    """A finished call: its exit code and what it wrote."""
+
+    def __init__(self, code, raw_out, raw_err):
+        self.code, self.raw_out, self.raw_err = code, raw_out, raw_err
+        self.out, self.err = (raw.decode(errors='replace') for raw in (raw_out, raw_err))
+
+    def __repr__(self):
+        return f'exit {self.code}\nstdout: {self.out[-3000:]}\nstderr: {self.err[-3000:]}'
+
+
+class Person:
+    """Who calls ward: root, or a plain user that root can become."""
+
+    def __init__(self, name):
+        entry = pwd.getpwnam(name)
+        self.name, self.uid, self.gid, self.home = name, entry.pw_uid, entry.pw_gid, entry.pw_dir
+        self.is_root = self.uid == 0
+
+    def identity(self):
+        """Arguments for subprocess."""
+        if self.uid == os.geteuid():
+            return {}
+        return {'user': self.uid, 'group': self.gid, 'extra_groups': []}
+
+    def become(self):
+        """For a child that does it itself."""
+        if self.uid != os.geteuid():
+            os.setgroups([])
+            os.setgid(self.gid)
+            os.setuid(self.uid)
+
+    def own(self, *paths):
+        for path in paths:
+            if self.uid != os.geteuid():
+                os.chown(path, self.uid, self.gid, follow_symlinks=False)
+
+
+class Ward:
+    """ward, with a home, a state directory and a workspace that are this test's alone."""
+
+    def __init__(self, binary, person, place):
+        self.binary, self.person, self.place = str(binary), person, place
+        self.home, self.work = place / 'home', place / 'work'
+        self.state, self.config = place / 'state', place / 'config'
+        for directory in (self.home, self.work, self.state, self.config):
+            directory.mkdir()
+            person.own(directory)
+        self.variables = {
+            'PATH': PATH, 'HOME': str(self.home), 'USER': person.name, 'LOGNAME': person.name, 'SHELL': '/bin/sh',
+            'LANG': 'C.UTF-8', 'TERM': 'xterm', 'XDG_STATE_HOME': str(self.state), 'XDG_CONFIG_HOME': str(self.config),
+        }
+        for name in ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'LSAN_OPTIONS'):
+            if name in os.environ:
+                self.variables[name] = os.environ[name]
+
+    @property
+    def log(self):
+        return self.state / 'ward' / 'audit.log'
+
+    def file(self, name, content='', mode=None):
+        """A file of the caller's; the name is relative to the workspace."""
+        path = self.work / name
+        missing = [parent for parent in reversed(path.parents) if not parent.exists()]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        if mode is not None:
+            path.chmod(mode)
+        self.person.own(*missing, path)
+        return path
+
+    def popen(self, *words, env=None, cwd=None, program=None, **how):
+        """Starts it and returns at once; the caller waits. A variable with the value None is left out."""
+        variables = {**self.variables, **(env or {})}
+        how.setdefault('stdin', subprocess.DEVNULL)
+        how.setdefault('stdout', subprocess.PIPE)
+        how.setdefault('stderr', subprocess.PIPE)
+        how.setdefault('start_new_session', True)
+        return subprocess.Popen([program or self.binary, *map(str, words)],
+                                env={name: value for name, value in variables.items() if value is not None},
+                                cwd=cwd or self.work, **self.person.identity(), **how)
+
+    def finish(self, process, input=None, timeout=PATIENCE):
+        try:
+            out, err = process.communicate(input, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise
+        return Done(process.returncode, out or b'', err or b'')
+
+    def __call__(self, *words, input=None, timeout=PATIENCE, **how):
+        if input is not None:
+            how['stdin'] = subprocess.PIPE
+            input = input if isinstance(input, bytes) else input.encode()
+        return self.finish(self.popen(*words, **how), input, timeout)
+
+    def run(self, *command, flags=(), **how):
+        return self('run', *flags, '--', *command, **how)
+
+    def sh(self, script, *flags, **how):
+        """A script for sh, which is the same everywhere."""
+        return self('run', *flags, '--', 'sh', '-c', script, **how)
+
+    def python(self, script, *arguments, flags=(), **how):
+        return self('run', *flags, '--', '/usr/bin/python3', '-I', '-c', script, *arguments, **how)
+
+    def shell(self, line, **how):
+        """A line of the caller's own shell, outside; $WARD is ward."""
+        how['env'] = {'WARD': self.binary, **how.get('env', {})}
+        return self('-c', line, program='/bin/bash', **how)
+
+    def result(self, *words, **how):
+        """The result object of ward run --json, held against the schema and against the exit status."""
+        done = self('run', '--json', *words, **how)
+        lines = done.raw_out.splitlines()
+        assert len(lines) == 1, f'--json prints one object and nothing else: {done}'
+        result = json.loads(lines[0])
+        jsonschema.validate(result, SCHEMA)
+        result['status'] = done.code
+        return result
+
+    def denials(self, *words, **how):
+        """What was refused, as (operation, object) pairs in order; ward itself must have worked."""
+        result = self.result(*words, **how)
+        assert result['attempts'], result
+        return [(denial['operation'], denial['object']) for denial in result['attempts'][-1]['denials']]
+
+    def denied(self, script, *flags, **how):
+        return self.denials(*flags, '--', 'sh', '-c', script, **how)
+
+    def records(self):
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def verify(self):
+        return self('audit', 'verify')
+
+
+def marker():
+    """A word that no other process has on its command line."""
+    return 'mark-' + uuid.uuid4().hex
+
+
+def processes(word):
+    """The processes that have the word on their command line, threads of the tests aside."""
+    found = []
+    for entry in pathlib.Path('/proc').iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with contextlib.suppress(OSError):
+            if word.encode() in (entry / 'cmdline').read_bytes():
+                found.append(int(entry.name))
+    return found
+
+
+def wait_until(condition, seconds=PATIENCE, step=0.02):
+    """Whether it came true in time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(step)
+    return bool(condition())
+
+
+def all_gone(word, seconds=20):
+    """True once no process with the word is left; ends those that are, so that one failure stays one."""
+    if wait_until(lambda: not processes(word), seconds):
+        return True
+    for pid in processes(word):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return False
