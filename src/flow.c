@@ -175,6 +175,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	const struct request *request = flow->request;
 	const struct search search = {
 		.workspace = request->workspace,
+		.writable = &permissions->writable,
 		.names = &permissions->deny_names,
 		.not_names = &permissions->not_deny_names,
 		.deny = &permissions->deny,

@@ -46,8 +46,9 @@ static bool possible_outside(const struct observer *observer, enum trap_kind kin
 
 	if (kind == TRAP_CHANGE)
 		return found->st.st_uid == observer->observed->uid;
-	if (kind == TRAP_OPEN && found->exists && !S_ISDIR(found->st.st_mode))
-		return faccessat(AT_FDCWD, found->path, W_OK, AT_EACCESS) == 0;
+	if (kind == TRAP_OPEN && found->exists) /* a directory: a file without a name in it */
+		return faccessat(AT_FDCWD, found->path,
+				 S_ISDIR(found->st.st_mode) ? W_OK | X_OK : W_OK, AT_EACCESS) == 0;
 	strcpy(parent, found->path);
 	slash = strrchr(parent, '/');
 	if (!slash)
@@ -119,21 +120,30 @@ static void set_mode(struct observer *observer, const struct seccomp_notif *call
 	answer(observer, call->id, chmod(link, mode & 07777) < 0 ? errno : 0);
 }
 
-static void serve_mode_of_fd(struct observer *observer, const struct seccomp_notif *call,
-			     const struct trap *trap)
+/* A change by fd: of a file that was opened for reading only, it may lie anywhere. */
+static void serve_fd(struct observer *observer, const struct seccomp_notif *call,
+		     const struct trap *trap)
 {
-	_cleanup_close_ int fd = caller_fd((pid_t)call->pid, (int)call->data.args[0]);
-	char link[64], path[PATH_MAX];
+	struct found found = {.fd = caller_fd((pid_t)call->pid, (int)call->data.args[0]),
+			      .exists = true};
+	_cleanup_close_ int fd = found.fd;
+	char link[64];
 	ssize_t length;
 
-	if (fd < 0 || !still_waiting(observer, call->id)) {
+	if (fd < 0 || fstat(fd, &found.st) < 0 || !still_waiting(observer, call->id)) {
 		answer(observer, call->id, fd < 0 ? -fd : EINTR);
 		return;
 	}
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	length = readlink(link, path, sizeof(path) - 1);
-	path[MAX(length, 0)] = '\0';
-	set_mode(observer, call, trap, fd, path, (mode_t)call->data.args[1]);
+	length = readlink(link, found.path, sizeof(found.path) - 1);
+	found.path[MAX(length, 0)] = '\0';
+	if (found.path[0] == '/' && !strstr(found.path, " (deleted)") &&
+	    judge(observer, call, trap, TRAP_CHANGE, 0, &found))
+		return;
+	if (trap->mode >= 0 && call->data.args[trap->mode] & S_ISGID)
+		set_mode(observer, call, trap, fd, found.path, (mode_t)call->data.args[trap->mode]);
+	else
+		answer_continue(observer, call->id);
 }
 
 static bool sets_group_id(const struct seccomp_notif *call, const struct trap *trap)
@@ -179,8 +189,8 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 	uint64_t flags = trap->flags >= 0 ? (uint32_t)call->data.args[trap->flags] : 0;
 	bool follow = !trap->no_follow;
 
-	if (trap->kind == TRAP_MODE_OF_FD) {
-		serve_mode_of_fd(observer, call, trap);
+	if (trap->kind == TRAP_CHANGE_BY_FD) {
+		serve_fd(observer, call, trap);
 		return;
 	}
 	if (trap->kind == TRAP_OPEN) {

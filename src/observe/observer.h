@@ -46,8 +46,8 @@ enum trap_kind {
 	TRAP_REMOVE, /* a name that goes away */
 	TRAP_RENAME,
 	TRAP_LINK,
-	TRAP_CHANGE, /* an existing object's mode, owner, times, attributes, length */
-	TRAP_MODE_OF_FD,
+	TRAP_CHANGE,	   /* an existing object's mode, owner, times, attributes, length */
+	TRAP_CHANGE_BY_FD, /* the same of what an fd is open on */
 	TRAP_CONNECT,
 	TRAP_BIND,
 	TRAP_SEND,

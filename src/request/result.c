@@ -180,7 +180,7 @@ void result_view(const struct result *result, struct view *ret_view)
 		.aggregated = result->aggregated.data ? result->aggregated.data : "",
 		.aggregated_length = result->aggregated.length,
 		.duration_ms = result->duration_ms,
-		.timed_out = result->timed_out,
+		.timed_out = result->timed_out || (error && error->code == E_TIMEOUT),
 	};
 }
 

@@ -172,11 +172,14 @@ static bool same_place(void)
 
 static int relay_input(struct streams *streams, struct error **ret_error)
 {
+	struct stat st;
 	int ends[2], from;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return fail_errno(ret_error, E_ENGINE, errno, "making a pipe");
-	from = is_socket(0) ? fcntl(0, F_DUPFD_CLOEXEC, 3) : reopen(0, O_RDONLY);
+	from = fstat(0, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
+		       ? reopen(0, O_RDONLY)
+		       : fcntl(0, F_DUPFD_CLOEXEC, 3);
 	fcntl(ends[1], F_SETFL, O_NONBLOCK);
 	streams->input = pump_new(from, ends[1]);
 	streams->stdio[0] = (struct stdio){.kind = STDIO_FD, .fd = ends[0]};
@@ -215,6 +218,11 @@ static int open_input(const struct request *request, struct streams *streams,
 	if (S_ISREG(st.st_mode)) {
 		length = readlink("/proc/self/fd/0", link, sizeof(link) - 1);
 		link[MAX(length, 0)] = '\0';
+		/* Too large to be copied, and perhaps not to be reached by its name inside: then it
+		 * is relayed. */
+		if (st.st_size > INPUT_MOST &&
+		    (strncmp(link, "/tmp/", 5) == 0 || access(link, R_OK) < 0))
+			return relay_input(streams, ret_error);
 		streams->input_path = strdup(link);
 		streams->input_file = 0;
 		streams->stdio[0] =

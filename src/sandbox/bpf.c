@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 
 enum { RANGES = 512 };
 
@@ -99,6 +100,20 @@ static const struct bpf_rule *emit_rule(struct emitter *e, const struct bpf_rule
 	return rule;
 }
 
+static bool is_plain(const struct range *range)
+{
+	return !range->rules;
+}
+
+static int leaf_size(const struct range *range)
+{
+	int size = 1;
+
+	for (const struct bpf_rule *rule = range->rules; rule && rule->action; rule++)
+		size += test_size(rule) + (rule->action != BPF_AND_NEXT);
+	return size;
+}
+
 static void emit_leaf(struct emitter *e, const struct range *range)
 {
 	for (const struct bpf_rule *rule = range->rules; rule && rule->action; rule++)
@@ -106,17 +121,18 @@ static void emit_leaf(struct emitter *e, const struct range *range)
 	emit_return(e, range->action);
 }
 
-/* How many instructions emit_tree will write; a conditional jump reaches 255 of them. */
+/* How many instructions emit_tree will write; a conditional jump reaches 255 of them. Two plain
+ * neighbours that three of a kind surround (A B A) need one return for both As. */
 static int tree_size(const struct range *ranges, size_t count)
 {
 	size_t half = count / 2;
-	int size = 1;
+	int size;
 
-	if (count == 1) {
-		for (const struct bpf_rule *rule = ranges->rules; rule && rule->action; rule++)
-			size += test_size(rule) + (rule->action != BPF_AND_NEXT);
-		return size;
-	}
+	if (count == 1)
+		return leaf_size(ranges);
+	if (count == 3 && is_plain(&ranges[0]) && is_plain(&ranges[2]) &&
+	    ranges[0].action == ranges[2].action)
+		return 2 + leaf_size(&ranges[1]) + 1;
 	size = tree_size(ranges, half);
 	return size + (size <= UINT8_MAX ? 1 : 2) + tree_size(ranges + half, count - half);
 }
@@ -128,6 +144,15 @@ static void emit_tree(struct emitter *e, const struct range *ranges, size_t coun
 
 	if (count == 1) {
 		emit_leaf(e, ranges);
+		return;
+	}
+	if (count == 3 && is_plain(&ranges[0]) && is_plain(&ranges[2]) &&
+	    ranges[0].action == ranges[2].action) {
+		left = leaf_size(&ranges[1]);
+		emit(e, BPF_JMP | BPF_JGE | BPF_K, ranges[1].first, 0, (uint8_t)(left + 1));
+		emit(e, BPF_JMP | BPF_JGE | BPF_K, ranges[2].first, (uint8_t)left, 0);
+		emit_leaf(e, &ranges[1]);
+		emit_leaf(e, &ranges[0]);
 		return;
 	}
 	left = tree_size(ranges, half);

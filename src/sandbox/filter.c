@@ -55,7 +55,6 @@ static const struct bpf_rule chmod_mode[] = {{1, BPF_ANY_BITS, S_ISUID, 0, REFUS
 static const struct bpf_rule fchmodat_mode[] = {{2, BPF_ANY_BITS, S_ISUID, 0, REFUSE}, END};
 static const struct bpf_rule fchmod_mode[] = {
 	{1, BPF_ANY_BITS, S_ISUID, 0, REFUSE},
-	{1, BPF_ANY_BITS, S_ISGID, 0, NOTIFY},
 	END,
 };
 static const struct bpf_rule creat_mode[] = {{1, BPF_ANY_BITS, SET_ID, 0, REFUSE}, END};
@@ -222,9 +221,9 @@ static const struct bpf_call calls[] = {
 	{SYS_symlink, NOTIFY},
 	{SYS_readlink, ALLOW},
 	{SYS_chmod, NOTIFY, chmod_mode},
-	{SYS_fchmod, ALLOW, fchmod_mode},
+	{SYS_fchmod, NOTIFY, fchmod_mode},
 	{SYS_chown, NOTIFY},
-	{SYS_fchown, ALLOW},
+	{SYS_fchown, NOTIFY},
 	{SYS_lchown, NOTIFY},
 	{SYS_umask, ALLOW},
 	{SYS_gettimeofday, ALLOW},
@@ -316,7 +315,7 @@ static const struct bpf_call calls[] = {
 	{SYS_readahead, ALLOW},
 	{SYS_setxattr, NOTIFY},
 	{SYS_lsetxattr, NOTIFY},
-	{SYS_fsetxattr, ALLOW},
+	{SYS_fsetxattr, NOTIFY},
 	{SYS_getxattr, ALLOW},
 	{SYS_lgetxattr, ALLOW},
 	{SYS_fgetxattr, ALLOW},
@@ -325,7 +324,7 @@ static const struct bpf_call calls[] = {
 	{SYS_flistxattr, ALLOW},
 	{SYS_removexattr, NOTIFY},
 	{SYS_lremovexattr, NOTIFY},
-	{SYS_fremovexattr, ALLOW},
+	{SYS_fremovexattr, NOTIFY},
 	{SYS_tkill, ALLOW},
 	{SYS_time, ALLOW},
 	{SYS_futex, ALLOW},

@@ -71,7 +71,8 @@ static void add(struct masks *masks, const char *path, const struct stat *st, bo
 	}
 	if (!masks->items)
 		abort();
-	masks->items[masks->count++] = (struct mask){strdup(path), st->st_dev, st->st_ino, by_name};
+	masks->items[masks->count++] =
+		(struct mask){strdup(path), st->st_dev, st->st_ino, S_ISDIR(st->st_mode), by_name};
 }
 
 enum why {
@@ -129,6 +130,17 @@ static bool is_ground(const struct search *search, const char *path)
 	return path_is_under(search->workspace, path);
 }
 
+/* The host's /tmp is not there inside, but for what is writable in it. */
+static bool is_hidden(const struct search *search, const char *path)
+{
+	if (!path_is_under(path, "/tmp"))
+		return false;
+	for (size_t i = 0; i < search->writable->count; i++)
+		if (path_is_under(path, search->writable->items[i]))
+			return false;
+	return true;
+}
+
 /* A directory on the way is closed to us. If it is ours, the command could open it again: then it
  * is masked as a whole. */
 static int mask_closed(struct walk *walk, const char *path, struct error **ret_error)
@@ -144,6 +156,8 @@ static int mask_closed(struct walk *walk, const char *path, struct error **ret_e
 	}
 	if (!parent || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
 	    already_covered(walk->masks, parent))
+		return 0;
+	if (is_hidden(walk->search, parent))
 		return 0;
 	if (is_ground(walk->search, parent))
 		return fail(ret_error, E_ENGINE, "%s cannot be looked into", parent);
@@ -169,7 +183,8 @@ static int mask(struct walk *walk, const char *path, enum why why, unsigned dept
 		return errno == EACCES ? mask_closed(walk, path, ret_error) : 0;
 	if (!always && (matches_any(search->except, path) || matches_any(search->except, real)))
 		return 0;
-	if (already_covered(walk->masks, real) || is_ground(search, real))
+	if (already_covered(walk->masks, real) || is_ground(search, real) ||
+	    is_hidden(search, real))
 		return 0;
 	if (why == DENIED_BY_NAME && strcmp(real, path) != 0 && !S_ISREG(st.st_mode) &&
 	    !path_is_under(real, search->workspace))

@@ -9,6 +9,8 @@
 /* All lists hold absolute, normalised paths or patterns. */
 struct search {
 	const char *workspace;
+	const struct list *writable; /* the workspace and what else is visible where it lies below
+					the private /tmp */
 	const struct list
 		*names; /* patterns for last components that are denied anywhere in the workspace */
 	const struct list *not_names;	/* and those among them that are not */
@@ -23,6 +25,7 @@ struct mask {
 	char *path;
 	dev_t device;
 	ino_t inode;
+	bool is_directory;
 	bool by_name; /* found by its last component, as it will be wherever its directories are
 			 moved to */
 };

@@ -89,7 +89,7 @@ static int cover_if_there(const char *source, const char *path)
 
 /* One record of the text: what to do with which path, and what must lie there. */
 struct item {
-	char kind; /* M: mask it, P: pin it */
+	char kind; /* F: mask a file, D: mask a directory, P: pin it */
 	dev_t device;
 	ino_t inode;
 	const char *path;
@@ -118,21 +118,12 @@ static bool has_moved(const struct item *item, int target, struct stat *st)
 
 static int prepare_mask(unsigned index, const struct item *item, struct failure *failure)
 {
-	int target = open_target(item->path), r;
 	char source[64];
-	struct stat st;
+	int r;
 
 	snprintf(source, sizeof(source), STORE "/%u", index);
-	if (has_moved(item, target, &st))
-		r = -1;
-	else if (S_ISDIR(st.st_mode))
-		r = mkdir(source, 0);
-	else
-		r = mknod(source, S_IFREG, 0);
-	if (r < 0)
-		stage_fail(failure, "masking", item->path);
-	close_fd(&target);
-	return r;
+	r = item->kind == 'D' ? mkdir(source, 0) : mknod(source, S_IFREG, 0);
+	return r < 0 ? stage_fail(failure, "masking", item->path) : 0;
 }
 
 static int apply_mask(unsigned index, const struct item *item, struct failure *failure)
@@ -170,15 +161,13 @@ static int pin(const struct item *item, struct failure *failure)
 	return r;
 }
 
-int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text, size_t length,
-		struct failure *failure)
+int stage_masks(unsigned walls, const char *text, size_t length, struct failure *failure)
 {
 	bool names = walls & WALL_BIT(WALL_NET_NAMESPACE);
 	const char *end = walls & WALL_BIT(WALL_MASKS) ? text + length : text;
 	struct item item;
 	unsigned index = 0;
 
-	(void)sandbox;
 	if (!(walls & WALL_BIT(WALL_RUN)))
 		return walls & WALL_BIT(WALL_DEVICES) && umount2("/run", MNT_DETACH) < 0
 			       ? stage_fail(failure, "uncovering", "/run")
@@ -189,8 +178,8 @@ int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text,
 		return stage_fail(failure, "writing", "/etc/hosts and resolv.conf of the sandbox");
 	for (const char *next = text; next < end;) {
 		next = read_item(next, &item);
-		if (item.kind == 'M' ? prepare_mask(index++, &item, failure) < 0
-				     : pin(&item, failure) < 0)
+		if (item.kind == 'P' ? pin(&item, failure) < 0
+				     : prepare_mask(index++, &item, failure) < 0)
 			return -1;
 	}
 	if (chmod(STORE, 0) < 0 ||
@@ -202,7 +191,7 @@ int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text,
 	index = 0;
 	for (const char *next = text; next < end;) {
 		next = read_item(next, &item);
-		if (item.kind == 'M' && apply_mask(index++, &item, failure) < 0)
+		if (item.kind != 'P' && apply_mask(index++, &item, failure) < 0)
 			return -1;
 	}
 	return 0;

@@ -22,6 +22,9 @@ enum stdio_kind {
 	STDIO_FILE,	/* a file opened anew inside, so that it lies on a read-only mount */
 };
 
+/* How much of a file may be copied for standard input where it cannot be opened anew. */
+enum { INPUT_MOST = 256 << 20 };
+
 struct stdio {
 	enum stdio_kind kind;
 	int fd;		  /* STDIO_FD; STDIO_FILE: the host's fd, to compare with */

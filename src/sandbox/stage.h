@@ -33,12 +33,10 @@ struct writable_tree {
 int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct writable_tree *trees,
 		 struct failure *failure);
 /* Loopback up, and the resolver's socket. */
-int stage_network(const struct sandbox *sandbox, unsigned walls, int *ret_names,
-		  struct failure *failure);
+int stage_network(unsigned walls, int *ret_names, struct failure *failure);
 /* /run hidden, host names of its own, and the masks: text holds NUL-terminated records "M DEVICE
  * INODE PATH" and "P 0 0 PATH". */
-int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text, size_t length,
-		struct failure *failure);
+int stage_masks(unsigned walls, const char *text, size_t length, struct failure *failure);
 /* Landlock, from inside the finished tree. */
 int stage_landlock(const struct sandbox *sandbox, unsigned *walls,
 		   const struct writable_tree *trees, struct failure *failure);

@@ -24,8 +24,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* How much of a file may be copied for standard input where it cannot be opened anew. */
-enum { INPUT_CHUNK = 1 << 20, INPUT_MOST = 256 << 20 };
+enum { INPUT_CHUNK = 1 << 20 };
 
 /* What the supervisor says when init may finish the walls: where the masks are. */
 struct go {
@@ -44,9 +43,10 @@ static const struct {
 	enum wall wall;
 	uint64_t flag;
 } namespaces[] = {
-	{WALL_USER_NAMESPACE, CLONE_NEWUSER}, {WALL_MOUNT_NAMESPACE, CLONE_NEWNS},
-	{WALL_PID_NAMESPACE, CLONE_NEWPID},   {WALL_IPC_NAMESPACE, CLONE_NEWIPC},
-	{WALL_UTS_NAMESPACE, CLONE_NEWUTS},   {WALL_CGROUP_NAMESPACE, CLONE_NEWCGROUP},
+	{WALL_USER_NAMESPACE, CLONE_NEWUSER},	  {WALL_MOUNT_NAMESPACE, CLONE_NEWNS},
+	{WALL_PID_NAMESPACE, CLONE_NEWPID},	  {WALL_IPC_NAMESPACE, CLONE_NEWIPC},
+	{WALL_UTS_NAMESPACE, CLONE_NEWUTS},	  {WALL_NET_NAMESPACE, CLONE_NEWNET},
+	{WALL_CGROUP_NAMESPACE, CLONE_NEWCGROUP},
 };
 
 static unsigned walls_wanted(const struct sandbox *sandbox)
@@ -87,63 +87,6 @@ static int attach_filter(unsigned walls, int *ret_listener, struct failure *fail
 	return 0;
 }
 
-/* A network namespace takes the kernel longer to make than all other walls together, so a helper of
- * init makes it while init mounts. It shares init's memory and fds, leaves the namespace behind as
- * an fd, and is gone before the filter comes. */
-struct network_helper {
-	const struct sandbox *sandbox;
-	unsigned walls;
-	struct failure failure;
-	int names, namespace;
-	pid_t pid; /* 0: none */
-	_Alignas(16) char stack[32 * 1024];
-};
-
-static int make_network(void *data)
-{
-	struct network_helper *helper = data;
-
-	if (unshare(CLONE_NEWNET) < 0)
-		_exit(stage_fail(&helper->failure, "making", "a network namespace"));
-	if (stage_network(helper->sandbox, helper->walls, &helper->names, &helper->failure) < 0)
-		_exit(1);
-	helper->namespace = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-	if (helper->namespace < 0)
-		_exit(stage_fail(&helper->failure, "opening", "the network namespace"));
-	_exit(0);
-}
-
-static int start_network(struct network_helper *helper, struct failure *failure)
-{
-	if (!(helper->walls & WALL_BIT(WALL_NET_NAMESPACE)))
-		return 0;
-	helper->pid = clone(make_network, helper->stack + sizeof(helper->stack),
-			    CLONE_VM | CLONE_FILES | SIGCHLD, helper);
-	return helper->pid < 0 ? stage_fail(failure, "starting", "the network's helper") : 0;
-}
-
-static int join_network(struct network_helper *helper, struct report *report)
-{
-	int status;
-
-	if (!helper->pid)
-		return 0;
-	while (waitpid(helper->pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return stage_fail(&report->failure, "waiting for", "the network's helper");
-	if (status != 0) {
-		report->failure = helper->failure;
-		if (!report->failure.errnum)
-			report->failure.errnum = EIO;
-		return -1;
-	}
-	report->names = helper->names;
-	if (setns(helper->namespace, CLONE_NEWNET) < 0)
-		return stage_fail(&report->failure, "entering", "the network namespace");
-	close(helper->namespace);
-	return 0;
-}
-
 static int compare_fds(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
@@ -176,15 +119,17 @@ static int leave_shared_table(unsigned walls, int *fds, size_t count, struct fai
 static int copy_input(const struct stdio *stdio)
 {
 	int copy = memfd_create("stdin", MFD_CLOEXEC);
+	ssize_t moved = 1;
 	off_t at = 0;
 
-	while (copy >= 0 && sendfile(copy, stdio->fd, &at, INPUT_CHUNK) > 0)
-		if (at > INPUT_MOST) {
-			close(copy);
-			errno = EFBIG;
-			return -1;
-		}
-	return copy;
+	while (copy >= 0 && moved > 0 && at <= INPUT_MOST)
+		moved = sendfile(copy, stdio->fd, &at, INPUT_CHUNK);
+	if (moved == 0)
+		return copy;
+	if (moved > 0)
+		errno = EFBIG;
+	close_fd(&copy);
+	return -1;
 }
 
 /* Standard input from a file: the same file, but through the sandbox's own, read-only mount. */
@@ -225,66 +170,72 @@ static int open_terminal(const struct sandbox *sandbox, unsigned walls, struct f
 	return master;
 }
 
-static int build(const struct sandbox *sandbox, int control, struct report *report)
+/* The masks, when the supervisor has found them and recorded the run: they lie in a file of memory.
+ */
+static int build_masks(int control, unsigned walls, struct failure *failure)
 {
-	static struct network_helper network;
-	static struct writable_tree trees[WRITABLE_MOST];
-	struct failure *failure = &report->failure;
-	unsigned *walls = &report->walls;
-	void *masks = MAP_FAILED;
-	uint64_t length;
-
-	if (*walls & WALL_BIT(WALL_USER_NAMESPACE) && stage_identity(sandbox, failure) < 0)
-		return -1;
-	network = (struct network_helper){.sandbox = sandbox, .walls = *walls, .names = -1};
-	if (start_network(&network, failure) < 0)
-		return -1;
-	if (*walls & WALL_BIT(WALL_MOUNT_NAMESPACE) &&
-	    stage_mounts(sandbox, walls, trees, failure) < 0)
-		return -1;
-	if (join_network(&network, report) < 0)
-		return -1;
-
-	/* From here on the supervisor has recorded the run and knows the masks: they lie in a file
-	 * of memory behind the length that it sends. */
+	const char *text = "";
 	struct go go;
 
 	if (read(control, &go, sizeof(go)) != sizeof(go))
 		_exit(0); /* it changed its mind, or is gone */
-	length = go.length;
-	if (length > 0) {
-		masks = mmap(NULL, length, PROT_READ, MAP_PRIVATE, go.fd, 0);
-		if (masks == MAP_FAILED)
+	if (!(walls & WALL_BIT(WALL_MOUNT_NAMESPACE)))
+		return 0;
+	if (go.length > 0) {
+		text = mmap(NULL, go.length, PROT_READ, MAP_PRIVATE, go.fd, 0);
+		if (text == MAP_FAILED)
 			return stage_fail(failure, "reading", "the masks");
 	}
-	if (*walls & WALL_BIT(WALL_MOUNT_NAMESPACE) &&
-	    stage_masks(sandbox, *walls, length ? masks : "", length, failure) < 0)
-		return -1;
-	if (length > 0)
-		munmap(masks, length);
+	return stage_masks(walls, text, go.length, failure);
+}
 
-	if (chdir(sandbox->cwd) < 0)
-		return stage_fail(failure, "starting in", sandbox->cwd);
-	report->terminal = open_terminal(sandbox, *walls, failure);
-	report->input = reopen_input(&sandbox->stdio[0], failure);
-	if (report->terminal == -2 || report->input == -2)
+/* Landlock knows the writable trees by the fds that were held since they were looked at. */
+static int build_landlock(const struct sandbox *sandbox, unsigned *walls,
+			  struct writable_tree *trees, struct failure *failure)
+{
+	const struct list *writable = sandbox->writable;
+
+	for (size_t i = 0; i < writable->count && !(*walls & WALL_BIT(WALL_MOUNT_NAMESPACE)); i++)
+		trees[i] = (struct writable_tree){-1, open(writable->items[i], O_PATH | O_CLOEXEC)};
+	if (stage_landlock(sandbox, walls, trees, failure) < 0)
 		return -1;
-	for (size_t i = 0;
-	     i < sandbox->writable->count && !(*walls & WALL_BIT(WALL_MOUNT_NAMESPACE)); i++)
-		trees[i] = (struct writable_tree){
-			-1, open(sandbox->writable->items[i], O_PATH | O_CLOEXEC)};
-	if (stage_limits(sandbox, failure) < 0 ||
-	    stage_landlock(sandbox, walls, trees, failure) < 0 ||
-	    stage_privileges(*walls, failure) < 0)
-		return -1;
-	for (size_t i = 0; i < sandbox->writable->count; i++) {
-		close_fd(&trees[i].target); /* in the supervisor's table as well, which must not
-					       hold on to them */
+	for (size_t i = 0; i < writable->count; i++) {
+		/* In the supervisor's table as well, which must not hold on to them. */
+		close_fd(&trees[i].target);
 		close_fd(&trees[i].tree);
 	}
+	return 0;
+}
+
+static int build(const struct sandbox *sandbox, int control, struct report *report)
+{
+	static struct writable_tree trees[WRITABLE_MOST];
+	struct failure *failure = &report->failure;
+	unsigned *walls = &report->walls;
+
+	if (*walls & WALL_BIT(WALL_USER_NAMESPACE) && stage_identity(sandbox, failure) < 0)
+		return -1;
+	if (*walls & WALL_BIT(WALL_MOUNT_NAMESPACE) &&
+	    stage_mounts(sandbox, walls, trees, failure) < 0)
+		return -1;
+	if (stage_network(*walls, &report->names, failure) < 0 ||
+	    build_masks(control, *walls, failure) < 0)
+		return -1;
+	report->terminal = open_terminal(sandbox, *walls, failure);
+	report->input = reopen_input(&sandbox->stdio[0], failure);
 	report->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (report->terminal == -2 || report->input == -2)
+		return -1;
 	if (report->root < 0)
 		return stage_fail(failure, "opening", "/");
+	if (stage_limits(sandbox, failure) < 0 ||
+	    build_landlock(sandbox, walls, trees, failure) < 0 ||
+	    stage_privileges(*walls, failure) < 0)
+		return -1;
+	/* As the command will be, not as root of the namespace: a masked directory is closed to it.
+	 */
+	if (chdir(sandbox->cwd) < 0)
+		return stage_fail(failure, "starting in", sandbox->cwd);
 	return attach_filter(*walls, &report->listener, failure);
 }
 
@@ -417,7 +368,8 @@ static int send_masks(const struct sandbox *sandbox, struct entry *entry, const 
 		buffer_add_char(&text, '\0');
 	}
 	for (size_t i = 0; i < masks->count; i++) {
-		buffer_printf(&text, "M %llu %llu %s", (unsigned long long)masks->items[i].device,
+		buffer_printf(&text, "%c %llu %llu %s", masks->items[i].is_directory ? 'D' : 'F',
+			      (unsigned long long)masks->items[i].device,
 			      (unsigned long long)masks->items[i].inode, masks->items[i].path);
 		buffer_add_char(&text, '\0');
 	}

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Places in which attacks are tried: the attack programs built, a plain user, and per test a workspace, a home and
+something outside to attack."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = HERE.parent.parent / "build"
+WARD = pathlib.Path(os.environ.get("WARD") or BUILD / "ward")
+UNWALLED = pathlib.Path(os.environ.get("WARD_UNWALLED") or WARD.with_name("ward-unwalled"))
+
+# How an attack ends.
+SUCCEEDED, REFUSED, NOT_TRIED = 0, 1, 2
+
+# Without a user namespace the others cannot be made either.
+NAMESPACES = "userns+mountns+pidns+ipcns+utsns+netns+cgroupns"
+
+IDENTITIES = ["root", "user"] if os.geteuid() == 0 else ["user"]
+
+
+class Place:
+    """What one test attacks from and attacks. Everything in it belongs to the identity."""
+
+    def __init__(self, base, programs, who, uid, gid):
+        self.base, self.programs, self.who, self.uid, self.gid = base, programs, who, uid, gid
+        self.workspace, self.outside, self.home = (base / name for name in ("workspace", "outside", "home"))
+        for directory in (self.base, self.workspace, self.outside, self.home, self.outside / "empty"):
+            directory.mkdir(exist_ok=True)
+            self.give(directory)
+        self.file = self.write(self.outside / "file", "outside\n")
+        self.ward, self.unwalled = programs / "ward", programs / "ward-unwalled"
+
+    def give(self, path):
+        os.chown(path, self.uid, self.gid, follow_symlinks=False)
+
+    def write(self, path, text, mode=0o600):
+        """A file of the identity's, with the directories above it."""
+        path = pathlib.Path(path)
+        for directory in reversed(path.parents):
+            if not directory.exists():
+                directory.mkdir()
+                self.give(directory)
+        path.write_text(text)
+        path.chmod(mode)
+        self.give(path)
+        return path
+
+    def program(self, name):
+        return str(self.programs / name)
+
+    def environment(self, off=(), **more):
+        """What ward is started with; off names the walls that ward-unwalled leaves out."""
+        environment = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(self.home), "LANG": "C.UTF-8"}
+        if "ASAN_OPTIONS" in os.environ:
+            environment["ASAN_OPTIONS"] = os.environ["ASAN_OPTIONS"]
+        if off:
+            environment["WARD_WALLS_OFF"] = ",".join(off).replace("+", ",")
+        environment.update(more)
+        return environment
+
+    def options(self):
+        return {"user": self.uid, "group": self.gid, "extra_groups": []} if os.geteuid() == 0 else {}
+
+    def start(self, argv, off=(), environment=None, cwd=None, **more):
+        more.setdefault("stdin", subprocess.DEVNULL)
+        more.setdefault("stdout", subprocess.PIPE)
+        more.setdefault("stderr", subprocess.STDOUT)
+        return subprocess.Popen([str(word) for word in argv], cwd=cwd or self.workspace,
+                                env=environment or self.environment(off), **self.options(), **more)
+
+    def run(self, argv, timeout=20, **more):
+        """Runs to its end; returns the exit code and what it said."""
+        process = self.start(argv, **more)
+        try:
+            said = process.communicate(timeout=timeout)[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise
+        return process.returncode, (said or b"").decode(errors="replace")
+
+    def sandboxed(self, argv, flags=(), off=(), **more):
+        """Runs it under ward, or with walls switched off under ward-unwalled."""
+        return self.run([self.unwalled if off else self.ward, "run", "--quiet", *flags, "--", *argv], off=off, **more)
+
+
+@pytest.fixture(scope="session")
+def base():
+    """Not in /tmp, which commands have one of their own of."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="ward-escape-", dir="/var/tmp"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def programs(base):
+    """The attack programs and copies of ward, where every user can execute them."""
+    if not WARD.exists():
+        pytest.exit(f"{WARD} is not built")
+    directory = base / "bin"
+    directory.mkdir()
+    compilers = [subprocess.Popen(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Wno-unused-result",
+                                   "-o", directory / source.stem, source, "-lpthread"])
+                 for source in HERE.glob("*.c")]
+    assert all([compiler.wait() == 0 for compiler in compilers])
+    shutil.copy(WARD, directory / "ward")
+    shutil.copy(UNWALLED, directory / "ward-unwalled")
+    for program in directory.iterdir():
+        program.chmod(0o755)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def plain_user(base):
+    """Uid and gid of a user that exists for these tests only."""
+    if os.geteuid() != 0:
+        yield os.geteuid(), os.getegid()
+        return
+    name = f"ward-escape-{os.getpid()}"
+    subprocess.run(["useradd", "--no-create-home", "--home-dir", str(base / "nowhere"), "--shell", "/bin/sh", name],
+                   check=True, capture_output=True)
+    try:
+        fields = next(line.split(":") for line in open("/etc/passwd") if line.startswith(name + ":"))
+        yield int(fields[2]), int(fields[3])
+    finally:
+        subprocess.run(["userdel", name], capture_output=True)
+
+
+@pytest.fixture
+def make_place(base, programs, plain_user):
+    made = []
+
+    def make(who):
+        uid, gid = plain_user if who == "user" else (0, 0)
+        path = pathlib.Path(tempfile.mkdtemp(prefix="p", dir=base))
+        made.append(path)
+        return Place(path, programs, who, uid, gid)
+
+    yield make
+    for path in made:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture(params=IDENTITIES)
+def place(request, make_place):
+    """The same place as root and as a plain user."""
+    return make_place(request.param)
+
+
+@contextlib.contextmanager
+def ended(process):
+    """A process that does not outlive the test."""
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attacks by single programs. Each must fail behind all walls; must succeed, to show that it is one, when the walls
+against it are switched off; and must fail behind each of these walls alone."""
+
+import contextlib
+import ctypes
+import dataclasses
+import os
+import selectors
+import socket
+import stat
+import subprocess
+import threading
+
+import pytest
+
+from conftest import IDENTITIES, NAMESPACES, NOT_TRIED, REFUSED, SUCCEEDED, ended
+
+MARK = "5ecret-b1f0c3"
+
+
+@dataclasses.dataclass(frozen=True)
+class Attack:
+    program: str
+    name: str
+    # The walls that each stop it alone; "a+b" are switched off together. None: it cannot be shown here.
+    walls: tuple
+    # What is said to the program; {names} are of the place.
+    words: tuple = ()
+    # What has to be there: see prepare().
+    needs: tuple = ()
+    who: tuple = ("root", "user")
+    # Walls that are in the way of showing it and no protection against it.
+    also: tuple = ()
+    # As whom it is shown to be real; None: as all in who.
+    real: tuple = None
+    # Nothing to be switched off: it is shown to be real by running it without ward.
+    natively: bool = False
+
+    def __str__(self):
+        return f"{self.program}-{self.name}"
+
+
+def each(program, names, walls, **more):
+    return [Attack(program, name, walls, **more) for name in names.split()]
+
+
+FILE = ("{file}", "{outside}")
+WRITING = ("readonly", "landlock", "notify")
+PRIVILEGED = ("seccomp", "capabilities")
+EVERYTHING = (NAMESPACES + "+readonly+landlock+seccomp+notify+no_new_privs+capabilities",)
+
+# What a machine may be built or set not to have at all.
+MACHINE_MAY_REFUSE = ("kernel", "network")
+
+ATTACKS = [
+    # Files and names outside.
+    *each("files", "open open-and-cut open-high-bits create truncate rename-out rename-over rename-in link-out link-in symlink mkdir "
+          "fifo unlink rmdir through-link through-parent through-directory", WRITING, words=FILE),
+    *each("files", "nameless", ("readonly", "landlock", "notify"), words=FILE),
+    *each("files", "rename-beside socket", ("readonly", "landlock", "notify"), words=FILE),
+    # What the supervisor cannot follow meets the other two.
+    *each("files", "through-root through-fd link-of-fd rewritten-path swapped-link", ("readonly", "landlock"), words=FILE),
+    # Landlock knows nothing of attributes, and the supervisor nothing of descriptors.
+    *each("files", "chmod fchmodat2 chmod-directory chown utimes setxattr", ("readonly", "notify"), words=FILE),
+    *each("files", "fchmod fchmod-directory fchown futimens fsetxattr file-flags", ("readonly",), words=FILE),
+    Attack("kernel", "memory-program", WRITING, ("{programs}/files", "open", *FILE)),
+
+    # Set-id bits.
+    *each("setid", "chmod chmod-high-bits fchmod fchmodat fchmodat2 open openat creat mknod mknodat nameless-open "
+          "nameless-openat group-open", ("seccomp",)),
+    *each("setid", "group-chmod group-fchmod group-by-fd-link group-by-root-link group-nameless group-appearing "
+          "group-exchanged group-unreadable", ("notify",)),
+    Attack("setid", "group-unreadable-program", ("notify",), needs=("unreadable",)),
+    Attack("setid", "use", EVERYTHING, ("{setuid}",), needs=("setuid",), who=("user",)),
+
+    # Ward's init, and secrets on the way to it.
+    *each("processes", "environment", ("environment",), words=(MARK,), needs=("secret-environment",)),
+    *each("processes", "init-environ init-cmdline", ("init",), words=(MARK,), needs=("secret-environment", "secret-flag")),
+    *each("processes", "any-cmdline", ("init",), words=(MARK,), needs=("secret-flag",)),
+    *each("processes", "init-mem init-maps init-root init-cwd init-fd init-ptrace init-vm init-getfd", ("init",)),
+    Attack("processes", "init-kill", ("pidns",)),
+    # Processes of the host.
+    *each("processes", "kill tgkill sigqueue pidfd", ("pidns", "landlock"), words=("{pid}",), needs=("victim",)),
+    *each("processes", "owner prlimit priority", ("pidns",), words=("{pid}",), needs=("victim",)),
+    *each("processes", "ptrace vm", (NAMESPACES, "landlock"), words=("{pid}",), needs=("victim",)),
+    *each("processes", "environ root", (NAMESPACES, "landlock"), words=("{pid}",), needs=("victim",)),
+    Attack("processes", "look", ("pidns+proc",), ("{pid}", "sleep"), needs=("victim",)),
+    Attack("processes", "supervisor", ("pidns", "landlock")),
+
+    # Descriptors.
+    *each("streams", "input-reopen input-cut", ("readonly", "landlock"), needs=("input",)),
+    *each("streams", "input-mode input-times input-attribute", ("readonly",), needs=("input",)),
+    Attack("streams", "input-directory", (), needs=("input-directory",), natively=True),
+    Attack("streams", "output-reopen", (), needs=("output",), natively=True),
+    *each("streams", "leaked notifications", ("fds",), needs=("leak",)),
+    Attack("streams", "leaked-directory", ("fds", "landlock", "notify"), needs=("leak",)),
+
+    # Masked files.
+    *each("masks", "read through-root through-thread-root through-cwd through-directory through-fd through-link change-mode "
+          "hard-link rename rename-parent exchange remove overwrite", ("masks",),
+          words=("{workspace}/sub", ".env", MARK), needs=("secret",)),
+    *each("masks", "read through-root through-fd through-link change-mode", ("masks",),
+          words=("{home}/.ssh", "id_ed25519", MARK), needs=("secret",)),
+    *each("masks", "read", ("masks",), words=("{home}/.aws", "credentials", MARK), needs=("secret",)),
+    *each("masks", "bind unmount tree", ("seccomp", "capabilities", "landlock"),
+          words=("{workspace}/sub", ".env", MARK), needs=("secret",)),
+    Attack("masks", "handle", (), ("{workspace}/sub", ".env", MARK, "{handle_type}", "{handle}"), needs=("secret", "handle"),
+           who=("root",), natively=True),
+    # Ward's own state.
+    Attack("masks", "read", ("masks",), ("{home}/.local/state/ward", "audit.log", "run.start"), needs=("state",)),
+    Attack("masks", "overwrite", ("masks", *WRITING), ("{home}/.local/state/ward", "audit.log", "-"), needs=("state",)),
+    Attack("masks", "remove", ("masks", *WRITING), ("{home}/.local/state/ward", "audit.log", "-"), needs=("state",)),
+
+    # Unix sockets of the host.
+    *each("sockets", "stream through-link through-root", ("notify",), words=("{stream}",), needs=("services",)),
+    Attack("sockets", "through-fd", ("notify",), ("{stream}",), needs=("services",)),
+    Attack("sockets", "seqpacket", ("notify",), ("{seqpacket}",), needs=("services",)),
+    Attack("sockets", "stream", ("run", "notify"), ("{hidden}",), needs=("services", "hidden"), who=("root",)),
+    Attack("sockets", "abstract", ("netns", "landlock", "notify"), ("{abstract}",), needs=("services",)),
+    *each("sockets", "rewritten-address swapped-link swapped-fd", ("notify",), words=("{stream}",), needs=("services",)),
+    Attack("sockets", "swapped-bind", ("readonly", "landlock"), ("{outside}/new",)),
+    *each("sockets", "datagram datagram-high-bits raw pair-datagram pair-raw sendto sendmmsg", ("seccomp",),
+          words=("{datagram}",), needs=("services",)),
+    Attack("kernel", "ring-connect", ("seccomp",), ("{stream}",), needs=("services",)),
+    Attack("kernel", "ring-open", ("seccomp", "readonly", "landlock"), FILE),
+
+    # The network.
+    *each("network", "tcp tcp6 rewritten-address", ("netns",), words=("{tcp}",), needs=("services",)),
+    Attack("network", "udp", ("netns",), ("{udp}",), needs=("services",)),
+    *each("network", "fast-open fast-open-message", ("netns", "seccomp"), words=("{tcp}",), needs=("services",)),
+    *each("network", "raw raw6 packet", PRIVILEGED),
+    *each("network", "vsock alg multipath netlink-events netlink-diagnosis", ("seccomp",)),
+    Attack("network", "netlink-change", ("capabilities",)),
+
+    # The kernel.
+    *each("kernel", "unshare clone clone3 traced-call ring add-key keyctl request-key userfaultfd perf personality i386 "
+          "x32", ("seccomp",)),
+    *each("kernel", "setns hostname chroot", PRIVILEGED),
+    *each("kernel", "mount remount set-attributes clone-tree pivot", ("seccomp", "capabilities", "landlock")),
+    Attack("kernel", "file-system", PRIVILEGED),
+    Attack("kernel", "watch", ("seccomp",)),
+    *each("kernel", "bpf module module-by-fd module-removal kexec kexec-file reboot swap ports accounting log limit", (), natively=True,
+          real=("root",), needs=("low-limit",)),
+
+    # The machine, which root without capabilities still owns.
+    *each("machine", "core-pattern through-root", ("proc", "readonly", "landlock"), who=("root",)),
+    Attack("machine", "sysrq", ("proc", "readonly", "landlock", "notify"), who=("root",)),
+    Attack("machine", "sys", WRITING, who=("root",)),
+    Attack("machine", "release-agent", WRITING, who=("root",)),
+    Attack("machine", "any-switch", ("proc", "readonly", "landlock"), who=("root",)),
+    Attack("machine", "device", ("dev", "readonly"), ("{device}",), who=("root",), needs=("device",)),
+    Attack("machine", "device", EVERYTHING, ("{node}",), who=("root",), needs=("device",)),
+    *each("machine", "make-device make-device-in-memory", (), natively=True, real=("root",)),
+]
+
+
+class Services:
+    """A thread with servers of the host that say h to whoever speaks to them."""
+
+    def __init__(self, place):
+        self.selector, self.kept = selectors.DefaultSelector(), []
+        self.wake, self.woken = socket.socketpair()
+        self.selector.register(self.woken, selectors.EVENT_READ)
+        self.words = {
+            "stream": self.unix(place, socket.SOCK_STREAM, place.outside / "stream"),
+            "seqpacket": self.unix(place, socket.SOCK_SEQPACKET, place.outside / "seqpacket"),
+            "datagram": self.unix(place, socket.SOCK_DGRAM, place.outside / "datagram"),
+            "abstract": f"ward-escape-{os.getpid()}",
+            "tcp": self.internet(socket.SOCK_STREAM),
+            "udp": self.internet(socket.SOCK_DGRAM),
+        }
+        self.add(socket.AF_UNIX, socket.SOCK_STREAM, "\0" + self.words["abstract"])
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+
+    def add(self, family, kind, address):
+        server = socket.socket(family, kind)
+        server.bind(address)
+        if kind != socket.SOCK_DGRAM:
+            server.listen(100)
+        self.selector.register(server, selectors.EVENT_READ)
+        self.kept.append(server)
+        return server
+
+    def unix(self, place, kind, path):
+        self.add(socket.AF_UNIX, kind, str(path))
+        path.chmod(0o777)
+        place.give(path)
+        return path
+
+    def internet(self, kind):
+        return self.add(socket.AF_INET, kind, ("127.0.0.1", 0)).getsockname()[1]
+
+    def serve(self):
+        while True:
+            for key, _ in self.selector.select():
+                server = key.fileobj
+                if server is self.woken:
+                    return
+                if server.type == socket.SOCK_DGRAM:
+                    _, sender = server.recvfrom(100)
+                    if server.family == socket.AF_INET:
+                        server.sendto(b"h", sender)
+                    continue
+                client, _ = server.accept()
+                client.send(b"h", socket.MSG_NOSIGNAL)
+                self.kept.append(client)
+
+    def close(self):
+        self.wake.send(b"x")
+        self.thread.join()
+        for one in [*self.kept, self.wake, self.woken]:
+            one.close()
+
+
+def handle_of(path):
+    """Type and bytes of the file's handle."""
+    class Handle(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_uint), ("kind", ctypes.c_int), ("data", ctypes.c_ubyte * 128)]
+
+    handle, mount = Handle(length=128), ctypes.c_int()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.name_to_handle_at(-100, str(path).encode(), ctypes.byref(handle), ctypes.byref(mount), 0) < 0:
+        pytest.skip("this file system has no handles")
+    return handle.kind, bytes(handle.data[:handle.length]).hex()
+
+
+def lower_limit():
+    import resource
+    resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
+
+
+@contextlib.contextmanager
+def prepared(place, attack):
+    """What the attack needs: words for its command line, flags for ward, and how ward is started."""
+    words = {"file": place.file, "outside": place.outside, "workspace": place.workspace, "home": place.home,
+             "programs": place.programs}
+    flags, more, variables = [], {}, {}
+    with contextlib.ExitStack() as stack:
+        for need in attack.needs:
+            if need == "services":
+                words.update(stack.enter_context(contextlib.closing(Services(place))).words)
+            elif need == "hidden":
+                words["hidden"] = path = f"/run/ward-escape-{os.getpid()}"
+                server = stack.enter_context(socket.socket(socket.AF_UNIX))
+                server.bind(path)
+                stack.callback(os.unlink, path)
+                server.listen(10)
+                threading.Thread(target=lambda s=server: s.accept()[0].send(b"h"), daemon=True).start()
+            elif need == "victim":
+                victim = stack.enter_context(ended(place.start(["sleep", "60"], stdout=subprocess.DEVNULL)))
+                words["pid"] = victim.pid
+            elif need == "secret":
+                for path in (place.workspace / "sub/.env", place.home / ".ssh/id_ed25519", place.home / ".aws/credentials"):
+                    place.write(path, MARK)
+            elif need == "handle":
+                words["handle_type"], words["handle"] = handle_of(place.workspace / "sub/.env")
+            elif need == "state":
+                assert place.sandboxed(["true"])[0] == 0
+            elif need == "secret-environment":
+                variables["WARD_ESCAPE_TOKEN"] = MARK
+            elif need == "secret-flag":
+                flags += ["--reason", MARK]
+            elif need == "input":
+                more["stdin"] = stack.enter_context(open(place.file, "rb"))
+            elif need == "input-directory":
+                more["stdin"] = descriptor = os.open(place.outside, os.O_RDONLY)
+                stack.callback(os.close, descriptor)
+            elif need == "output":
+                more["stdout"] = stack.enter_context(open(place.file, "ab"))
+            elif need == "leak":
+                descriptor = os.open(place.outside, os.O_RDONLY)
+                stack.callback(os.close, descriptor)
+                more["pass_fds"] = [descriptor]
+            elif need == "unreadable":
+                place.write(place.workspace / "unreadable", "")
+                (place.workspace / "unreadable").write_bytes((place.programs / "setid").read_bytes())
+                (place.workspace / "unreadable").chmod(0o111)
+            elif need == "setuid":
+                words["setuid"] = place.outside / "setuid"
+                words["setuid"].write_bytes((place.programs / "setid").read_bytes())
+                words["setuid"].chmod(0o4755)
+            elif need == "device":
+                words["device"], words["node"] = "/dev/kmsg", place.workspace / "node"
+                os.mknod(words["node"], stat.S_IFCHR | 0o666, os.makedev(1, 11))
+            elif need == "low-limit":
+                more["preexec_fn"] = lower_limit
+        yield [str(word).format(**words) for word in attack.words], flags, more, variables
+
+
+def attempt(place, attack, off=(), natively=False):
+    with prepared(place, attack) as (words, flags, more, variables):
+        argv = [place.program(attack.program), attack.name, *words]
+        environment = place.environment(off, **variables)
+        if natively:
+            code, said = place.run(argv, environment=environment, **more)
+        else:
+            more.pop("preexec_fn", None)
+            code, said = place.sandboxed(argv, flags, off, environment=environment, **more)
+    print(said)
+    if code == NOT_TRIED:
+        print("could not be tried")
+    return code, said
+
+
+def parameters(select):
+    """Attacks by identity, each with a name."""
+    return [pytest.param(attack, who, *rest, id="-".join([str(attack), *extra, who]))
+            for attack in ATTACKS for who in attack.who if who in IDENTITIES for extra, rest in select(attack, who)]
+
+
+def shown_as(attack, who):
+    return who in (attack.real or attack.who)
+
+
+@pytest.mark.parametrize("attack, who", parameters(lambda attack, who: [([], [])]))
+def test_attack_fails(make_place, attack, who):
+    code, said = attempt(make_place(who), attack)
+    assert code == REFUSED, said
+
+
+@pytest.mark.parametrize("attack, who", parameters(lambda attack, who: [([], [])] * shown_as(attack, who)))
+def test_attack_is_real(make_place, attack, who):
+    place = make_place(who)
+    code, said = attempt(place, attack, attack.walls + attack.also, attack.natively)
+    if code != SUCCEEDED and attack.program in MACHINE_MAY_REFUSE and \
+            attempt(make_place(who), attack, natively=True)[0] != SUCCEEDED:
+        pytest.skip("this machine refuses it by itself")
+    assert code == SUCCEEDED, said
+
+
+@pytest.mark.parametrize("attack, who, wall", parameters(
+    lambda attack, who: [([wall.split("+")[0]], [wall]) for wall in attack.walls if len(attack.walls) > 1] * shown_as(attack, who)))
+def test_attack_fails_behind_one_wall(make_place, attack, who, wall):
+    others = tuple(other for other in attack.walls if other != wall) + attack.also
+    code, said = attempt(make_place(who), attack, others)
+    assert code == REFUSED, said
