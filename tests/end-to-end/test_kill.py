@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Killing ward with SIGKILL at any moment leaves no process and no stray file behind, and the record goes on."""
 import contextlib
+import fcntl
 import os
 import pathlib
 import random
+import signal
+import subprocess
 import time
 
 import pytest
@@ -120,6 +123,26 @@ def test_killing_wards_parent_ends_nothing_but_killing_ward_does(plain):
     assert len(ours) == 1 and len(processes(word)) >= 2
     os.kill(ours[0], 9)
     assert all_gone(word)
+
+
+@pytest.mark.parametrize('flags', [[], ['--level', 'none']], ids=['restricted', 'none'])
+def test_sigkill_between_the_first_process_and_the_record_leaves_nothing(ward, flags):
+    """Init is there before the run is on record; here the record is made to wait."""
+    assert ward.run('true').code == 0
+    before = wards_inits()
+    with open(ward.log, 'r+b') as log:
+        fcntl.lockf(log, fcntl.LOCK_EX)
+        process = ward.popen('run', *flags, '--', 'touch', 'ran', stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        children = pathlib.Path(f'/proc/{process.pid}/task/{process.pid}/children')
+        assert wait_until(lambda: children.read_text().split(), 20)
+        time.sleep(0.2)
+        process.kill()
+        process.wait()
+    if not wait_until(lambda: not wards_inits() - before, 10):
+        os.killpg(process.pid, signal.SIGKILL)
+        pytest.fail('an init is left without its ward')
+    assert not (ward.work / 'ran').exists()
+    assert ward.verify().code == 0
 
 
 def test_the_mounts_of_the_host_are_unchanged_by_killed_runs(ward):

@@ -56,7 +56,14 @@ static inline void start_racer(void *(*racer)(void *), void *data)
 }
 
 /* How long a race may take. */
-enum { RACE_MS = 600 };
+enum { RACE_MS = 500 };
+
+/* Between two moves of a racer: what it wrote is seen, and stays for a while. */
+static inline void linger(int rounds)
+{
+	for (volatile int i = 0; i < rounds; i++)
+		__asm__ volatile("" ::: "memory");
+}
 
 static inline int attack_main(const struct attack *attacks, size_t count, int argc, char **argv)
 {

@@ -52,6 +52,12 @@ class Place:
         self.give(path)
         return path
 
+    def copy(self, source, path, mode=0o755):
+        shutil.copyfile(source, path)
+        path.chmod(mode)
+        self.give(path)
+        return path
+
     def program(self, name):
         return str(self.programs / name)
 

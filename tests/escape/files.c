@@ -217,8 +217,11 @@ static int attack_fsetxattr(char **arguments)
 
 static int attack_file_flags(char **arguments)
 {
-	int fd = open_for_reading(arguments[0]), flags = FS_NODUMP_FL;
+	int fd = open_for_reading(arguments[0]), flags = 0;
 
+	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0)
+		cannot_try("FS_IOC_GETFLAGS");
+	flags |= FS_NODUMP_FL;
 	return verdict(ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0, "FS_IOC_SETFLAGS");
 }
 
@@ -269,11 +272,9 @@ static void *rewrite_path(void *unused)
 	(void)unused;
 	for (;;) {
 		memcpy(moving_path, inside, sizeof(inside));
-		for (volatile int i = 0; i < 2000; i++)
-			;
+		linger(2000);
 		memcpy(moving_path, target, strlen(target) + 1);
-		for (volatile int i = 0; i < 200; i++)
-			;
+		linger(200);
 	}
 	return NULL;
 }

@@ -71,11 +71,9 @@ static void *rewrite_address(void *unused)
 	(void)unused;
 	for (;;) {
 		moving = first;
-		for (volatile int i = 0; i < 2000; i++)
-			;
+		linger(2000);
 		moving = second;
-		for (volatile int i = 0; i < 500; i++)
-			;
+		linger(500);
 	}
 	return NULL;
 }
@@ -84,7 +82,7 @@ static void *rewrite_address(void *unused)
 static int attack_rewritten_address(char **arguments)
 {
 	uint64_t end = now_ms() + RACE_MS;
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	socklen_t length = sizeof(first);
 
 	second = host_at(arguments[0]);
@@ -100,6 +98,7 @@ static int attack_rewritten_address(char **arguments)
 		int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 		setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+		close(accept4(listener, NULL, NULL, SOCK_NONBLOCK));
 		if (connect(fd, (struct sockaddr *)&moving, sizeof(moving)) == 0) {
 			struct sockaddr_in peer;
 

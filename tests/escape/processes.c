@@ -67,7 +67,7 @@ static int attack_any_cmdline(char **arguments)
 static int attack_init_mem(char **arguments)
 {
 	(void)arguments;
-	return verdict(open(of_init("mem"), O_RDWR) >= 0, "mem of init");
+	return verdict(open(of_init("mem"), O_RDONLY) >= 0, "mem of init");
 }
 
 static int attack_init_maps(char **arguments)

@@ -197,8 +197,7 @@ static void *let_it_come_and_go(void *unused)
 	(void)unused;
 	for (;;) {
 		rename(name, "away");
-		for (volatile int i = 0; i < 3000; i++)
-			;
+		linger(3000);
 		rename("away", name);
 	}
 	return NULL;
@@ -255,8 +254,7 @@ static void *hide_page(void *unused)
 	(void)unused;
 	for (;;) {
 		mprotect(page, 4096, PROT_NONE);
-		for (volatile int i = 0; i < 3000; i++)
-			;
+		linger(3000);
 		mprotect(page, 4096, PROT_READ | PROT_WRITE);
 	}
 	return NULL;

@@ -120,11 +120,9 @@ static void *rewrite_address(void *unused)
 	(void)unused;
 	for (;;) {
 		memcpy(&moving, &first, sizeof(moving));
-		for (volatile int i = 0; i < 2000; i++)
-			;
+		linger(2000);
 		memcpy(&moving, &second, sizeof(moving));
-		for (volatile int i = 0; i < 500; i++)
-			;
+		linger(500);
 	}
 	return NULL;
 }
@@ -194,11 +192,9 @@ static void *exchange_fds(void *unused)
 	(void)unused;
 	for (;;) {
 		dup2(tcp_fd, moving_fd);
-		for (volatile int i = 0; i < 2000; i++)
-			;
+		linger(2000);
 		dup2(unix_fd, moving_fd);
-		for (volatile int i = 0; i < 500; i++)
-			;
+		linger(500);
 	}
 	return NULL;
 }

@@ -175,8 +175,7 @@ static void *toggle_blocking(void *unused)
 	(void)unused;
 	for (;;) {
 		fcntl(shared_socket, F_SETFL, O_NONBLOCK);
-		for (volatile int i = 0; i < 3000; i++)
-			;
+		linger(3000);
 		fcntl(shared_socket, F_SETFL, 0);
 	}
 	return NULL;
@@ -213,8 +212,7 @@ static void *close_meanwhile(void *unused)
 	(void)unused;
 	while (!close_now)
 		;
-	for (volatile int i = 0; i < close_delay; i++)
-		;
+	linger(close_delay);
 	close(shared_socket);
 	wait_for_ever();
 }

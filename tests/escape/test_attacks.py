@@ -23,16 +23,14 @@ MARK = "5ecret-b1f0c3"
 class Attack:
     program: str
     name: str
-    # The walls that each stop it alone; "a+b" are switched off together. None: it cannot be shown here.
+    # The walls that each stop it alone; "a+b" are switched off together.
     walls: tuple
     # What is said to the program; {names} are of the place.
     words: tuple = ()
     # What has to be there: see prepare().
     needs: tuple = ()
     who: tuple = ("root", "user")
-    # Walls that are in the way of showing it and no protection against it.
-    also: tuple = ()
-    # As whom it is shown to be real; None: as all in who.
+    # As whom it is shown to be real; None: as all in who. Empty: no switch lays it open.
     real: tuple = None
     # Nothing to be switched off: it is shown to be real by running it without ward.
     natively: bool = False
@@ -46,24 +44,31 @@ def each(program, names, walls, **more):
 
 
 FILE = ("{file}", "{outside}")
+ENVIRONMENT_FILE = ("{workspace}/sub", ".env", MARK)
 WRITING = ("readonly", "landlock", "notify")
-PRIVILEGED = ("seccomp", "capabilities")
+# The workspace is a mount of its own: a name cannot lead from one side to the other.
+CROSSING = ("mountns", "landlock", "notify")
+# Root of the sandbox's user namespace has capabilities there, if they are left to it.
+PRIVILEGED = {"walls": ("seccomp", "capabilities"), "real": ("root",)}
+PRIVILEGED_MOUNT = {"walls": ("seccomp", "capabilities", "landlock"), "real": ("root",)}
 EVERYTHING = (NAMESPACES + "+readonly+landlock+seccomp+notify+no_new_privs+capabilities",)
+AS_ROOT = {"who": ("root",)}
 
 # What a machine may be built or set not to have at all.
-MACHINE_MAY_REFUSE = ("kernel", "network")
+MACHINE_MAY_REFUSE = ("kernel", "network", "machine")
 
 ATTACKS = [
     # Files and names outside.
-    *each("files", "open open-and-cut open-high-bits create truncate rename-out rename-over rename-in link-out link-in symlink mkdir "
-          "fifo unlink rmdir through-link through-parent through-directory", WRITING, words=FILE),
-    *each("files", "nameless", ("readonly", "landlock", "notify"), words=FILE),
-    *each("files", "rename-beside socket", ("readonly", "landlock", "notify"), words=FILE),
-    # What the supervisor cannot follow meets the other two.
-    *each("files", "through-root through-fd link-of-fd rewritten-path swapped-link", ("readonly", "landlock"), words=FILE),
-    # Landlock knows nothing of attributes, and the supervisor nothing of descriptors.
-    *each("files", "chmod fchmodat2 chmod-directory chown utimes setxattr", ("readonly", "notify"), words=FILE),
-    *each("files", "fchmod fchmod-directory fchown futimens fsetxattr file-flags", ("readonly",), words=FILE),
+    *each("files", "open open-and-cut open-high-bits create nameless truncate rename-beside symlink mkdir fifo socket unlink rmdir "
+          "through-link through-parent through-directory through-root", WRITING, words=FILE),
+    *each("files", "rename-out rename-over rename-in link-out link-in", CROSSING, words=FILE),
+    # What the supervisor cannot follow, or sees as something else, meets the other two.
+    *each("files", "through-fd rewritten-path swapped-link", ("readonly", "landlock"), words=FILE),
+    Attack("files", "link-of-fd", ("mountns", "landlock"), FILE),
+    # Landlock knows nothing of attributes.
+    *each("files", "chmod fchmodat2 chmod-directory chown utimes setxattr fchmod fchmod-directory fchown fsetxattr",
+          ("readonly", "notify"), words=FILE),
+    *each("files", "futimens file-flags", ("readonly",), words=FILE),
     Attack("kernel", "memory-program", WRITING, ("{programs}/files", "open", *FILE)),
 
     # Set-id bits.
@@ -75,51 +80,52 @@ ATTACKS = [
     Attack("setid", "use", EVERYTHING, ("{setuid}",), needs=("setuid",), who=("user",)),
 
     # Ward's init, and secrets on the way to it.
-    *each("processes", "environment", ("environment",), words=(MARK,), needs=("secret-environment",)),
-    *each("processes", "init-environ init-cmdline", ("init",), words=(MARK,), needs=("secret-environment", "secret-flag")),
-    *each("processes", "any-cmdline", ("init",), words=(MARK,), needs=("secret-flag",)),
+    Attack("processes", "environment", (), (MARK,), needs=("secret-environment",), natively=True),
+    Attack("processes", "init-environ", ("init",), (MARK,), needs=("secret-environment",)),
+    *each("processes", "init-cmdline any-cmdline", ("init",), words=(MARK,), needs=("secret-flag",)),
     *each("processes", "init-mem init-maps init-root init-cwd init-fd init-ptrace init-vm init-getfd", ("init",)),
-    Attack("processes", "init-kill", ("pidns",)),
+    Attack("processes", "init-exe", ("init", "readonly", "landlock"), needs=("own-ward",)),
+    Attack("processes", "init-kill", (), real=()),
     # Processes of the host.
     *each("processes", "kill tgkill sigqueue pidfd", ("pidns", "landlock"), words=("{pid}",), needs=("victim",)),
-    *each("processes", "owner prlimit priority", ("pidns",), words=("{pid}",), needs=("victim",)),
-    *each("processes", "ptrace vm", (NAMESPACES, "landlock"), words=("{pid}",), needs=("victim",)),
-    *each("processes", "environ root", (NAMESPACES, "landlock"), words=("{pid}",), needs=("victim",)),
+    *each("processes", "owner prlimit", ("pidns",), words=("{pid}",), needs=("victim",)),
+    Attack("processes", "priority", ("pidns",), ("{pid}",), needs=("victim",), real=("user",)),
+    *each("processes", "ptrace vm environ root", EVERYTHING, words=("{pid}",), needs=("victim",), real=("user",)),
     Attack("processes", "look", ("pidns+proc",), ("{pid}", "sleep"), needs=("victim",)),
     Attack("processes", "supervisor", ("pidns", "landlock")),
 
     # Descriptors.
     *each("streams", "input-reopen input-cut", ("readonly", "landlock"), needs=("input",)),
-    *each("streams", "input-mode input-times input-attribute", ("readonly",), needs=("input",)),
+    *each("streams", "input-mode input-attribute", ("readonly", "notify"), needs=("input",)),
+    Attack("streams", "input-times", ("readonly",), needs=("input",)),
     Attack("streams", "input-directory", (), needs=("input-directory",), natively=True),
     Attack("streams", "output-reopen", (), needs=("output",), natively=True),
-    *each("streams", "leaked notifications", ("fds",), needs=("leak",)),
+    Attack("streams", "leaked", ("fds",), needs=("leak",)),
     Attack("streams", "leaked-directory", ("fds", "landlock", "notify"), needs=("leak",)),
+    Attack("streams", "notifications", (), needs=("leak",), real=()),
 
     # Masked files.
     *each("masks", "read through-root through-thread-root through-cwd through-directory through-fd through-link change-mode "
-          "hard-link rename rename-parent exchange remove overwrite", ("masks",),
-          words=("{workspace}/sub", ".env", MARK), needs=("secret",)),
+          "hard-link rename-parent", ("masks",), words=ENVIRONMENT_FILE, needs=("secret",)),
+    *each("masks", "rename exchange remove overwrite", ("masks", "notify"), words=ENVIRONMENT_FILE, needs=("secret",)),
     *each("masks", "read through-root through-fd through-link change-mode", ("masks",),
           words=("{home}/.ssh", "id_ed25519", MARK), needs=("secret",)),
-    *each("masks", "read", ("masks",), words=("{home}/.aws", "credentials", MARK), needs=("secret",)),
-    *each("masks", "bind unmount tree", ("seccomp", "capabilities", "landlock"),
-          words=("{workspace}/sub", ".env", MARK), needs=("secret",)),
-    Attack("masks", "handle", (), ("{workspace}/sub", ".env", MARK, "{handle_type}", "{handle}"), needs=("secret", "handle"),
-           who=("root",), natively=True),
+    Attack("masks", "read", ("masks",), ("{home}/.aws", "credentials", MARK), needs=("secret",)),
+    *each("masks", "bind unmount tree", words=ENVIRONMENT_FILE, needs=("secret",), **PRIVILEGED_MOUNT),
+    Attack("masks", "handle", (), (*ENVIRONMENT_FILE, "{handle_type}", "{handle}"), needs=("secret", "handle"),
+           natively=True, **AS_ROOT),
     # Ward's own state.
     Attack("masks", "read", ("masks",), ("{home}/.local/state/ward", "audit.log", "run.start"), needs=("state",)),
     Attack("masks", "overwrite", ("masks", *WRITING), ("{home}/.local/state/ward", "audit.log", "-"), needs=("state",)),
     Attack("masks", "remove", ("masks", *WRITING), ("{home}/.local/state/ward", "audit.log", "-"), needs=("state",)),
 
     # Unix sockets of the host.
-    *each("sockets", "stream through-link through-root", ("notify",), words=("{stream}",), needs=("services",)),
-    Attack("sockets", "through-fd", ("notify",), ("{stream}",), needs=("services",)),
+    *each("sockets", "stream through-link through-root through-fd rewritten-address swapped-link swapped-fd", ("notify",),
+          words=("{stream}",), needs=("services",)),
     Attack("sockets", "seqpacket", ("notify",), ("{seqpacket}",), needs=("services",)),
-    Attack("sockets", "stream", ("run", "notify"), ("{hidden}",), needs=("services", "hidden"), who=("root",)),
+    Attack("sockets", "stream", ("run", "notify"), ("{hidden}",), needs=("hidden",), **AS_ROOT),
     Attack("sockets", "abstract", ("netns", "landlock", "notify"), ("{abstract}",), needs=("services",)),
-    *each("sockets", "rewritten-address swapped-link swapped-fd", ("notify",), words=("{stream}",), needs=("services",)),
-    Attack("sockets", "swapped-bind", ("readonly", "landlock"), ("{outside}/new",)),
+    Attack("sockets", "swapped-bind", WRITING, ("{outside}/new",)),
     *each("sockets", "datagram datagram-high-bits raw pair-datagram pair-raw sendto sendmmsg", ("seccomp",),
           words=("{datagram}",), needs=("services",)),
     Attack("kernel", "ring-connect", ("seccomp",), ("{stream}",), needs=("services",)),
@@ -129,28 +135,23 @@ ATTACKS = [
     *each("network", "tcp tcp6 rewritten-address", ("netns",), words=("{tcp}",), needs=("services",)),
     Attack("network", "udp", ("netns",), ("{udp}",), needs=("services",)),
     *each("network", "fast-open fast-open-message", ("netns", "seccomp"), words=("{tcp}",), needs=("services",)),
-    *each("network", "raw raw6 packet", PRIVILEGED),
+    *each("network", "raw raw6 packet", **PRIVILEGED),
     *each("network", "vsock alg multipath netlink-events netlink-diagnosis", ("seccomp",)),
-    Attack("network", "netlink-change", ("capabilities",)),
+    Attack("network", "netlink-change", ("capabilities",), real=("root",)),
 
     # The kernel.
-    *each("kernel", "unshare clone clone3 traced-call ring add-key keyctl request-key userfaultfd perf personality i386 "
-          "x32", ("seccomp",)),
-    *each("kernel", "setns hostname chroot", PRIVILEGED),
-    *each("kernel", "mount remount set-attributes clone-tree pivot", ("seccomp", "capabilities", "landlock")),
-    Attack("kernel", "file-system", PRIVILEGED),
-    Attack("kernel", "watch", ("seccomp",)),
-    *each("kernel", "bpf module module-by-fd module-removal kexec kexec-file reboot swap ports accounting log limit", (), natively=True,
-          real=("root",), needs=("low-limit",)),
+    *each("kernel", "unshare clone clone3 traced-call ring add-key keyctl request-key userfaultfd perf personality i386 x32 watch",
+          ("seccomp",)),
+    *each("kernel", "setns hostname chroot set-attributes clone-tree file-system", **PRIVILEGED),
+    *each("kernel", "mount remount pivot", **PRIVILEGED_MOUNT),
+    *each("kernel", "bpf module module-by-fd module-removal kexec kexec-file reboot swap ports accounting log limit", (),
+          natively=True, real=("root",), needs=("low-limit",)),
 
     # The machine, which root without capabilities still owns.
-    *each("machine", "core-pattern through-root", ("proc", "readonly", "landlock"), who=("root",)),
-    Attack("machine", "sysrq", ("proc", "readonly", "landlock", "notify"), who=("root",)),
-    Attack("machine", "sys", WRITING, who=("root",)),
-    Attack("machine", "release-agent", WRITING, who=("root",)),
-    Attack("machine", "any-switch", ("proc", "readonly", "landlock"), who=("root",)),
-    Attack("machine", "device", ("dev", "readonly"), ("{device}",), who=("root",), needs=("device",)),
-    Attack("machine", "device", EVERYTHING, ("{node}",), who=("root",), needs=("device",)),
+    *each("machine", "core-pattern through-root sysrq any-switch", ("proc", *WRITING), **AS_ROOT),
+    *each("machine", "sys release-agent", WRITING, **AS_ROOT),
+    Attack("machine", "device", ("dev", "readonly"), ("{device}",), needs=("device",), **AS_ROOT),
+    Attack("machine", "device", EVERYTHING, ("{node}",), needs=("device",), **AS_ROOT),
     *each("machine", "make-device make-device-in-memory", (), natively=True, real=("root",)),
 ]
 
@@ -252,7 +253,8 @@ def prepared(place, attack):
                 victim = stack.enter_context(ended(place.start(["sleep", "60"], stdout=subprocess.DEVNULL)))
                 words["pid"] = victim.pid
             elif need == "secret":
-                for path in (place.workspace / "sub/.env", place.home / ".ssh/id_ed25519", place.home / ".aws/credentials"):
+                for path in (place.workspace / "sub/.env", place.home / ".ssh/id_ed25519",
+                             place.home / ".aws/credentials"):
                     place.write(path, MARK)
             elif need == "handle":
                 words["handle_type"], words["handle"] = handle_of(place.workspace / "sub/.env")
@@ -274,16 +276,20 @@ def prepared(place, attack):
                 stack.callback(os.close, descriptor)
                 more["pass_fds"] = [descriptor]
             elif need == "unreadable":
-                place.write(place.workspace / "unreadable", "")
-                (place.workspace / "unreadable").write_bytes((place.programs / "setid").read_bytes())
-                (place.workspace / "unreadable").chmod(0o111)
+                place.copy(place.programs / "setid", place.workspace / "unreadable", 0o111)
             elif need == "setuid":
                 words["setuid"] = place.outside / "setuid"
                 words["setuid"].write_bytes((place.programs / "setid").read_bytes())
                 words["setuid"].chmod(0o4755)
             elif need == "device":
-                words["device"], words["node"] = "/dev/kmsg", place.workspace / "node"
-                os.mknod(words["node"], stat.S_IFCHR | 0o666, os.makedev(1, 11))
+                devices = [path for path in map("/dev/{}".format, sorted(os.listdir("/sys/block"))) if os.path.exists(path)]
+                if not devices:
+                    pytest.skip("this machine has no block device")
+                words["device"], words["node"] = devices[0], place.workspace / "node"
+                os.mknod(words["node"], stat.S_IFBLK | 0o666, os.stat(devices[0]).st_rdev)
+            elif need == "own-ward":
+                for name in ("ward", "ward-unwalled"):
+                    setattr(place, name.replace("ward-", ""), place.copy(place.programs / name, place.outside / name))
             elif need == "low-limit":
                 more["preexec_fn"] = lower_limit
         yield [str(word).format(**words) for word in attack.words], flags, more, variables
@@ -311,7 +317,7 @@ def parameters(select):
 
 
 def shown_as(attack, who):
-    return who in (attack.real or attack.who)
+    return who in (attack.who if attack.real is None else attack.real)
 
 
 @pytest.mark.parametrize("attack, who", parameters(lambda attack, who: [([], [])]))
@@ -323,7 +329,7 @@ def test_attack_fails(make_place, attack, who):
 @pytest.mark.parametrize("attack, who", parameters(lambda attack, who: [([], [])] * shown_as(attack, who)))
 def test_attack_is_real(make_place, attack, who):
     place = make_place(who)
-    code, said = attempt(place, attack, attack.walls + attack.also, attack.natively)
+    code, said = attempt(place, attack, attack.walls, attack.natively)
     if code != SUCCEEDED and attack.program in MACHINE_MAY_REFUSE and \
             attempt(make_place(who), attack, natively=True)[0] != SUCCEEDED:
         pytest.skip("this machine refuses it by itself")
@@ -333,6 +339,6 @@ def test_attack_is_real(make_place, attack, who):
 @pytest.mark.parametrize("attack, who, wall", parameters(
     lambda attack, who: [([wall.split("+")[0]], [wall]) for wall in attack.walls if len(attack.walls) > 1] * shown_as(attack, who)))
 def test_attack_fails_behind_one_wall(make_place, attack, who, wall):
-    others = tuple(other for other in attack.walls if other != wall) + attack.also
+    others = tuple(other for other in attack.walls if other != wall)
     code, said = attempt(make_place(who), attack, others)
     assert code == REFUSED, said
