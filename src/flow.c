@@ -69,10 +69,15 @@ static int check(const struct request *request, struct error **ret_error)
 		fail(ret_error, E_USAGE, "a restricted network is not built into this version");
 		return error_hint(ret_error, "use --net none or --net full");
 	}
-	if (limits->memory || limits->millicpus || limits->cpu_ns || limits->processes ||
-	    limits->disk || limits->idle_ns) {
-		fail(ret_error, E_USAGE, "this version can limit time and output only");
-		return error_hint(ret_error, "use --timeout and --output");
+	if (limits->millicpus || limits->cpu_ns || limits->disk || limits->idle_ns) {
+		fail(ret_error, E_USAGE,
+		     "this version can limit memory, processes, time and output only");
+		return error_hint(ret_error, "use --memory, --processes, --timeout and --output");
+	}
+	if (request->level == LEVEL_NONE && (limits->memory || limits->processes)) {
+		fail(ret_error, E_USAGE,
+		     "memory and processes cannot be limited without the sandbox");
+		return error_hint(ret_error, "leave out --level none");
 	}
 	return 0;
 }
@@ -374,6 +379,9 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 		    flow->streams.output[i]->error != EPIPE)
 			fail_errno(&result->error, E_ENGINE, flow->streams.output[i]->error,
 				   "writing the command's %s", i ? "errors" : "output");
+	if (outcome->limit != LIMIT_NONE && !outcome->timed_out)
+		list_add_printf(flow->notices, "ended: it went past its limit of %s",
+				limit_name(outcome->limit));
 	if (outcome->timed_out)
 		fail(&result->error, E_TIMEOUT, "timed out after %g s", seconds);
 	explain_denials(flow, attempt);

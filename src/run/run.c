@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop around a running command. */
 #include "run.h"
+#include "usage.h"
 #include "../base/units.h"
 #include "../sys/kernel.h"
 
@@ -20,6 +21,12 @@ static const int passed_on[] = {SIGINT,	 SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 /* After a kill, how long the caller's reader may take for what is still in our buffers. */
 static const uint64_t flush_ns = 1000000000;
 
+/* How often the processes inside are counted, and what they may use where nobody said otherwise:
+ * enough for any build, and an end for a fork bomb and a leak before the machine is out of memory.
+ */
+static const uint64_t count_ns = 250000000;
+enum { PROCESSES = 8192, MEMORY_PERCENT = 80 };
+
 struct run {
 	struct entry *entry;
 	struct streams *streams;
@@ -28,6 +35,9 @@ struct run {
 	struct outcome *outcome;
 	struct pump *keys, *screen; /* the terminal, both ways */
 	int signals;
+	int proc; /* the sandbox's /proc; -1: none of its own */
+	uint64_t most_memory, most_processes;
+	uint64_t next_count;
 	uint64_t started, deadline, killed; /* monotonic; 0: not yet, none */
 	bool keyboard;			    /* the command has the terminal */
 	bool told;			    /* init has said how the command ended */
@@ -208,13 +218,29 @@ static bool output_finished(const struct run *run)
 static int patience(const struct run *run)
 {
 	uint64_t now = monotonic_ns(), until = run->killed ? run->killed + flush_ns : run->deadline;
-	bool typed = run->streams->input && isatty(run->streams->input->from);
 
 	if (run->ended && !run->killed)
 		return 100;
+	if (!run->killed && run->proc >= 0 && (!until || run->next_count < until))
+		until = run->next_count;
 	if (!until)
-		return typed ? 500 : -1;
+		return run->streams->input && isatty(run->streams->input->from) ? 500 : -1;
 	return until <= now ? 0 : (int)MIN((until - now) / 1000000 + 1, (uint64_t)3600 * 1000);
+}
+
+static void check_usage(struct run *run)
+{
+	struct usage usage;
+
+	if (run->proc < 0 || run->killed || monotonic_ns() < run->next_count)
+		return;
+	if (usage_count(run->proc, run->most_processes + 1, &usage) == 0) {
+		if (usage.processes > run->most_processes)
+			end_sandbox(run, LIMIT_PROCESSES);
+		else if (usage.memory > run->most_memory)
+			end_sandbox(run, LIMIT_MEMORY);
+	}
+	run->next_count = monotonic_ns() + count_ns;
 }
 
 static void serve_once(struct run *run)
@@ -260,6 +286,7 @@ static void serve_once(struct run *run)
 	}
 	if (run->deadline && monotonic_ns() >= run->deadline)
 		end_sandbox(run, LIMIT_TIME);
+	check_usage(run);
 	if (run->limits->output && output_so_far(run->streams) > run->limits->output)
 		end_sandbox(run, LIMIT_OUTPUT);
 }
@@ -330,6 +357,13 @@ int run_serve(struct entry *entry, struct streams *streams, const struct limits 
 	run.started = monotonic_ns();
 	if (limits->time_ns)
 		run.deadline = run.started + limits->time_ns;
+	run.proc = entry->walls & WALL_BIT(WALL_PROC)
+			   ? openat(entry->root, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC)
+			   : -1;
+	run.next_count = run.started + count_ns;
+	run.most_memory =
+		limits->memory ? limits->memory : usage_of_machine() / 100 * MEMORY_PERCENT;
+	run.most_processes = limits->processes ? limits->processes : PROCESSES;
 	while (!output_finished(&run))
 		serve_once(&run);
 	terminal_restore(streams);
@@ -341,6 +375,7 @@ int run_serve(struct entry *entry, struct streams *streams, const struct limits 
 		if (offset >= 0)
 			lseek(streams->input_file, offset, SEEK_SET);
 	}
+	close_fd(&run.proc);
 	pump_free(run.screen);
 	pump_free(run.keys);
 	close(run.signals);

@@ -65,6 +65,8 @@ struct entry {
 	int root;     /* the sandbox's root directory, O_PATH */
 	int input; /* the reopened standard input, to learn how far it was read; STDIO_FILE only */
 	int init_control; /* init's end of control, until it has a table of fds of its own */
+	int self; /* a pidfd of the supervisor, for init to see whether it lives; until then as well
+		   */
 	unsigned walls;
 };
 
@@ -75,10 +77,10 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 		    struct error **ret_error);
 /* Closes all of it, which ends whatever is left of the sandbox, and waits for that. */
 void entry_done(struct entry *entry);
-#define ENTRY_NONE                                    \
-	(struct entry)                                \
-	{                                             \
-		-1, -1, -1, -1, -1, -1, -1, -1, -1, 0 \
+#define ENTRY_NONE                                        \
+	(struct entry)                                    \
+	{                                                 \
+		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0 \
 	}
 
 /* What init sends on entry.control, one datagram each: the command was stopped, or it has ended. */

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -253,7 +254,8 @@ static void forget_arguments(void)
 		memset(first, 0, (size_t)(last - first));
 }
 
-static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, int control)
+static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, int control,
+			       int supervisor)
 {
 	struct report report = {.walls = walls,
 				.listener = -1,
@@ -261,12 +263,14 @@ static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, in
 				.names = -1,
 				.input = -1,
 				.root = -1};
+	struct pollfd died = {supervisor, POLLIN, 0};
 	int kept[6] = {control, -1, -1, -1, -1, -1}, failed;
 
-	/* Without a pid namespace init must live long enough to end its children: there the control
-	 * socket alone tells. */
-	if (walls & WALL_BIT(WALL_PID_NAMESPACE))
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Until the table of fds is our own we hold both ends of the control socket, and its end
+	 * would never come. Our parent may have died before the first line here took effect. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (poll(&died, 1, 0) != 0)
+		_exit(0);
 	prctl(PR_SET_NAME, "ward-init");
 	if (walls & WALL_BIT(WALL_INIT_HIDDEN))
 		forget_arguments();
@@ -279,6 +283,10 @@ static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, in
 				kept[3 + i] = sandbox->stdio[i].fd;
 		failed = leave_shared_table(walls, kept, ELEMENTS(kept), &report.failure);
 	}
+	/* Without a pid namespace we must live long enough to end our children: there the socket
+	 * alone tells. */
+	if (!(walls & WALL_BIT(WALL_PID_NAMESPACE)))
+		prctl(PR_SET_PDEATHSIG, 0);
 	/* Our memory is a copy of the supervisor's, environment included. */
 	if (walls & WALL_BIT(WALL_INIT_HIDDEN))
 		prctl(PR_SET_DUMPABLE, 0);
@@ -298,13 +306,14 @@ int sandbox_start(const struct sandbox *sandbox, struct entry *ret_entry, struct
 		return fail_errno(ret_error, E_ENGINE, errno, "making a socket pair");
 	entry.control = control[0];
 	entry.init_control = control[1];
+	entry.self = sys_pidfd_open(getpid());
 	for (size_t i = 0; i < ELEMENTS(namespaces); i++)
 		if (entry.walls & WALL_BIT(namespaces[i].wall))
 			clone.flags |= namespaces[i].flag;
 	clone.pidfd = (uint64_t)(uintptr_t)&entry.pidfd;
 	entry.init = sys_clone3(&clone);
 	if (entry.init == 0)
-		run_init(sandbox, entry.walls, control[1]);
+		run_init(sandbox, entry.walls, control[1], entry.self);
 	if (entry.init < 0) {
 		fail_errno(ret_error, E_ENGINE, errno,
 			   "the kernel refused the sandbox's namespaces");
@@ -403,6 +412,17 @@ static int explain(const struct failure *failure, struct error **ret_error)
 	return -E_ENGINE;
 }
 
+/* While the table of fds is shared both ends of the socket are in it, so init's death is no end of
+ * file. */
+static ssize_t read_report(const struct entry *entry, struct report *ret_report)
+{
+	struct pollfd fds[] = {{entry->control, POLLIN, 0}, {entry->pidfd, POLLIN, 0}};
+
+	while (poll(fds, ELEMENTS(fds), -1) < 0)
+		;
+	return fds[0].revents & POLLIN ? read(entry->control, ret_report, sizeof(*ret_report)) : -1;
+}
+
 int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
 		    struct error **ret_error)
 {
@@ -412,10 +432,10 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 	int r = send_masks(sandbox, entry, masks, &mask_fd);
 
 	if (r == 0)
-		length = read(entry->control, &report, sizeof(report));
+		length = read_report(entry, &report);
 	if (length != sizeof(report)) {
 		fail(ret_error, E_ENGINE, "the sandbox's init ended before the walls stood");
-		return error_hint(ret_error, "`ward doctor` says what this machine can build");
+		return error_hint(ret_error, "look for what the kernel said in its log: dmesg");
 	}
 	if (report.failure.errnum)
 		return explain(&report.failure, ret_error);
@@ -426,12 +446,14 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 	entry->input = report.input;
 	entry->root = report.root;
 	close_fd(&entry->init_control); /* init has a table of its own by now */
+	close_fd(&entry->self);
 	return 0;
 }
 
 void entry_done(struct entry *entry)
 {
 	close_fd(&entry->init_control);
+	close_fd(&entry->self);
 	close_fd(&entry->control); /* ends init, and with it everything inside */
 	if (entry->init > 0)
 		while (waitpid(entry->init, NULL, 0) < 0 && errno == EINTR)

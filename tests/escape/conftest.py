@@ -78,7 +78,7 @@ class Place:
         more.setdefault("stdin", subprocess.DEVNULL)
         more.setdefault("stdout", subprocess.PIPE)
         more.setdefault("stderr", subprocess.STDOUT)
-        return subprocess.Popen([str(word) for word in argv], cwd=cwd or self.workspace,
+        return subprocess.Popen([word if isinstance(word, bytes) else str(word) for word in argv], cwd=cwd or self.workspace,
                                 env=environment or self.environment(off), **self.options(), **more)
 
     def run(self, argv, timeout=20, **more):

@@ -131,26 +131,32 @@ static int attack_line_discipline(char **arguments)
 	return verdict(ioctl(0, TIOCSETD, &terminal) == 0, "TIOCSETD");
 }
 
-/* Arguments: the device number of the terminal that ward was started from. */
-static int attack_terminal_inherited(char **arguments)
+/* Arguments: the file system that holds the terminal ward was started from, and its number there.
+ * A pty of our own may have the same name and number, but not in the same file system. */
+static bool is_users_terminal(int fd, char **arguments)
 {
 	struct stat st;
 
+	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
+	       st.st_dev == strtoul(arguments[0], NULL, 10) &&
+	       st.st_rdev == strtoul(arguments[1], NULL, 10);
+}
+
+static int attack_terminal_inherited(char **arguments)
+{
 	errno = ENOTTY;
 	for (int fd = 0; fd < 4096; fd++)
-		if (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
-		    st.st_rdev == strtoul(arguments[0], NULL, 10))
-			return verdict(isatty(fd) && getpgid(0) > 0 && ttyname(fd),
-				       "holding the user's terminal");
+		if (is_users_terminal(fd, arguments))
+			return verdict(true, "holding the user's terminal");
 	return verdict(false, "holding the user's terminal");
 }
 
-/* Arguments: its path outside. */
+/* Further arguments: its path outside. */
 static int attack_terminal_open(char **arguments)
 {
-	int fd = open(arguments[0], O_RDWR | O_NOCTTY);
+	int fd = open(arguments[2], O_RDWR | O_NOCTTY);
 
-	return verdict(fd >= 0 && isatty(fd) && write(fd, "typed", 5) == 5,
+	return verdict(fd >= 0 && is_users_terminal(fd, arguments) && write(fd, "typed", 5) == 5,
 		       "opening the user's terminal");
 }
 
@@ -169,8 +175,8 @@ static const struct attack attacks[] = {
 	{"type-high-bits", 0, attack_type_high_bits},
 	{"console", 0, attack_console},
 	{"line-discipline", 0, attack_line_discipline},
-	{"terminal-inherited", 1, attack_terminal_inherited},
-	{"terminal-open", 1, attack_terminal_open},
+	{"terminal-inherited", 2, attack_terminal_inherited},
+	{"terminal-open", 3, attack_terminal_open},
 };
 
 int main(int argc, char **argv)

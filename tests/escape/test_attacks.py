@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import dataclasses
 import os
+import pty
 import selectors
 import socket
 import stat
@@ -61,10 +62,10 @@ ATTACKS = [
     # Files and names outside.
     *each("files", "open open-and-cut open-high-bits create nameless truncate rename-beside symlink mkdir fifo socket unlink rmdir "
           "through-link through-parent through-directory through-root", WRITING, words=FILE),
-    *each("files", "rename-out rename-over rename-in link-out link-in", CROSSING, words=FILE),
+    *each("files", "rename-out rename-over rename-in link-out", CROSSING, words=FILE),
     # What the supervisor cannot follow, or sees as something else, meets the other two.
     *each("files", "through-fd rewritten-path swapped-link", ("readonly", "landlock"), words=FILE),
-    Attack("files", "link-of-fd", ("mountns", "landlock"), FILE),
+    *each("files", "link-in link-of-fd", ("mountns", "landlock"), words=FILE),
     # Landlock knows nothing of attributes.
     *each("files", "chmod fchmodat2 chmod-directory chown utimes setxattr fchmod fchmod-directory fchown fsetxattr",
           ("readonly", "notify"), words=FILE),
@@ -84,7 +85,7 @@ ATTACKS = [
     Attack("processes", "init-environ", ("init",), (MARK,), needs=("secret-environment",)),
     *each("processes", "init-cmdline any-cmdline", ("init",), words=(MARK,), needs=("secret-flag",)),
     *each("processes", "init-mem init-maps init-root init-cwd init-fd init-ptrace init-vm init-getfd", ("init",)),
-    Attack("processes", "init-exe", ("init", "readonly", "landlock"), needs=("own-ward",)),
+    Attack("processes", "init-exe", ("init",), needs=("own-ward",)),
     Attack("processes", "init-kill", (), real=()),
     # Processes of the host.
     *each("processes", "kill tgkill sigqueue pidfd", ("pidns", "landlock"), words=("{pid}",), needs=("victim",)),
@@ -102,6 +103,8 @@ ATTACKS = [
     Attack("streams", "output-reopen", (), needs=("output",), natively=True),
     Attack("streams", "leaked", ("fds",), needs=("leak",)),
     Attack("streams", "leaked-directory", ("fds", "landlock", "notify"), needs=("leak",)),
+    Attack("streams", "terminal-open", ("dev", "readonly+landlock"), ("{terminal_system}", "{terminal_number}", "{terminal}"),
+           needs=("terminal", "input")),
     Attack("streams", "notifications", (), needs=("leak",), real=()),
 
     # Masked files.
@@ -125,7 +128,7 @@ ATTACKS = [
     Attack("sockets", "seqpacket", ("notify",), ("{seqpacket}",), needs=("services",)),
     Attack("sockets", "stream", ("run", "notify"), ("{hidden}",), needs=("hidden",), **AS_ROOT),
     Attack("sockets", "abstract", ("netns", "landlock", "notify"), ("{abstract}",), needs=("services",)),
-    Attack("sockets", "swapped-bind", WRITING, ("{outside}/new",)),
+    Attack("sockets", "swapped-bind", ("readonly", "landlock"), ("{outside}/new",)),
     *each("sockets", "datagram datagram-high-bits raw pair-datagram pair-raw sendto sendmmsg", ("seccomp",),
           words=("{datagram}",), needs=("services",)),
     Attack("kernel", "ring-connect", ("seccomp",), ("{stream}",), needs=("services",)),
@@ -150,7 +153,7 @@ ATTACKS = [
     # The machine, which root without capabilities still owns.
     *each("machine", "core-pattern through-root sysrq any-switch", ("proc", *WRITING), **AS_ROOT),
     *each("machine", "sys release-agent", WRITING, **AS_ROOT),
-    Attack("machine", "device", ("dev", "readonly"), ("{device}",), needs=("device",), **AS_ROOT),
+    Attack("machine", "device", ("dev", "readonly"), ("{device}",), needs=("device", "input"), **AS_ROOT),
     Attack("machine", "device", EVERYTHING, ("{node}",), needs=("device",), **AS_ROOT),
     *each("machine", "make-device make-device-in-memory", (), natively=True, real=("root",)),
 ]
@@ -205,7 +208,8 @@ class Services:
                         server.sendto(b"h", sender)
                     continue
                 client, _ = server.accept()
-                client.send(b"h", socket.MSG_NOSIGNAL)
+                with contextlib.suppress(OSError):  # it may have gone again
+                    client.send(b"h", socket.MSG_NOSIGNAL)
                 self.kept.append(client)
 
     def close(self):
@@ -275,6 +279,13 @@ def prepared(place, attack):
                 descriptor = os.open(place.outside, os.O_RDONLY)
                 stack.callback(os.close, descriptor)
                 more["pass_fds"] = [descriptor]
+            elif need == "terminal":
+                master, slave = pty.openpty()
+                stack.callback(os.close, master)
+                stack.callback(os.close, slave)
+                words["terminal"], found = os.ttyname(slave), os.fstat(slave)
+                words["terminal_system"], words["terminal_number"] = found.st_dev, found.st_rdev
+                place.give(words["terminal"])
             elif need == "unreadable":
                 place.copy(place.programs / "setid", place.workspace / "unreadable", 0o111)
             elif need == "setuid":
