@@ -375,8 +375,11 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 	result->truncated |= capture_take(&flow->streams.captured[1], &result->stderr_);
 	result->truncated |= capture_take(&flow->streams.aggregated, &result->aggregated);
 	for (int i = 0; i < 2; i++)
+		/* A reader that went away and a stream that was never open are the caller's wish.
+		 */
 		if (flow->streams.output[i] && flow->streams.output[i]->error &&
-		    flow->streams.output[i]->error != EPIPE)
+		    flow->streams.output[i]->error != EPIPE &&
+		    flow->streams.output[i]->error != EBADF)
 			fail_errno(&result->error, E_ENGINE, flow->streams.output[i]->error,
 				   "writing the command's %s", i ? "errors" : "output");
 	if (outcome->limit != LIMIT_NONE && !outcome->timed_out)

@@ -47,16 +47,13 @@ static void print_help(void)
 }
 
 /* A stream that was closed would give its number to the next file ward opens, and what is meant for
- * the stream would go there. */
+ * the stream would go there. In its place comes one that can neither be written nor read, as a
+ * closed one cannot. */
 static void open_closed_streams(void)
 {
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 int main(int argc, char **argv)

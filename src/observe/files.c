@@ -189,7 +189,9 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 	uint64_t flags = trap->flags >= 0 ? (uint32_t)call->data.args[trap->flags] : 0;
 	bool follow = !trap->no_follow;
 
-	if (trap->kind == TRAP_CHANGE_BY_FD) {
+	/* utimensat and futimesat without a path are about the fd. */
+	if (trap->kind == TRAP_CHANGE_BY_FD ||
+	    (trap->kind == TRAP_CHANGE && trap->directory >= 0 && !call->data.args[trap->path])) {
 		serve_fd(observer, call, trap);
 		return;
 	}

@@ -125,9 +125,6 @@ static const struct bpf_rule personality_kinds[] = {
 	END,
 };
 
-/* Without a path it is about an fd, which was opened under the rules. */
-static const struct bpf_rule utimensat_path[] = {{1, BPF_NOT_NULL, 0, 0, NOTIFY}, END};
-
 /* In the order of the numbers. */
 static const struct bpf_call calls[] = {
 	{SYS_read, ALLOW},
@@ -401,7 +398,7 @@ static const struct bpf_call calls[] = {
 	{SYS_sync_file_range, ALLOW},
 	{SYS_vmsplice, ALLOW},
 	{SYS_move_pages, REFUSE},
-	{SYS_utimensat, ALLOW, utimensat_path},
+	{SYS_utimensat, NOTIFY},
 	{SYS_epoll_pwait, ALLOW},
 	{SYS_signalfd, ALLOW},
 	{SYS_timerfd_create, ALLOW},

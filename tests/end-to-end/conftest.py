@@ -28,8 +28,7 @@ def make_user():
     try:
         pwd.getpwnam(USER)
     except KeyError:
-        subprocess.run(['useradd', '--create-home', '--home-dir', USER_HOME, '--shell', '/bin/sh', USER], check=True,
-                       capture_output=True)
+        subprocess.run(['useradd', '--create-home', '--home-dir', USER_HOME, '--shell', '/bin/sh', USER], capture_output=True)
 
 
 @pytest.fixture(scope='session')
@@ -39,9 +38,8 @@ def user():
         yield Person(pwd.getpwuid(os.geteuid()).pw_name)
         return
     lock = os.open('/etc', os.O_RDONLY | os.O_DIRECTORY)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    make_user()
     fcntl.flock(lock, fcntl.LOCK_SH)
+    make_user()
     yield Person(USER)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

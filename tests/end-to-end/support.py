@@ -11,6 +11,7 @@ import time
 import uuid
 
 import jsonschema
+import pexpect
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((SOURCE / 'docs' / 'result.schema.json').read_text())
@@ -155,6 +156,46 @@ class Ward:
 
     def verify(self):
         return self('audit', 'verify')
+
+
+class Terminal(pexpect.spawn):
+    """A person's shell at a terminal, with ward on its path. What is typed is echoed, so what is expected is written
+    differently there: echo A$((1)) and A1."""
+
+    PROMPT = 'READY> '
+
+    def __init__(self, ward, rows=24, columns=80, **env):
+        inputrc = ward.file(ward.place / 'inputrc', 'set enable-bracketed-paste off\n')
+        variables = {**ward.variables, 'PATH': f'{os.path.dirname(ward.binary)}:{PATH}', 'PS1': self.PROMPT, 'INPUTRC': str(inputrc),
+                     'HISTFILE': '', **env}
+        super().__init__('/bin/bash', ['--norc', '--noprofile', '-i'], env=variables, cwd=str(ward.work), dimensions=(rows, columns),
+                         preexec_fn=ward.person.become, encoding='utf-8', codec_errors='replace', timeout=PATIENCE / 2)
+        self.delaybeforesend = None
+        self.ward = ward
+        self.ready()
+
+    def ready(self):
+        self.expect_exact(self.PROMPT)
+
+    def type(self, line, *expected):
+        """Types a line and waits for each of the texts in turn."""
+        self.sendline(line)
+        for text in expected:
+            self.expect_exact(text)
+
+    def does(self, line):
+        """Types a line, waits for the prompt, and returns what was printed."""
+        self.sendline(line)
+        self.expect_exact('\n')
+        self.ready()
+        return self.before.replace('\r\n', '\n')
+
+    def status(self):
+        self.sendline('echo "code $?"')
+        self.expect(r'code (\d+)\r\n')
+        code = int(self.match.group(1))
+        self.ready()
+        return code
 
 
 def marker():

@@ -96,7 +96,7 @@ def test_a_raw_address_is_refused_as_it_is(ward, address, named):
     assert [(d['operation'], d['object']) for d in result['attempts'][0]['denials']] == [('connect', named)]
 
 
-@pytest.mark.parametrize('send', ['s.sendto(b"x", to)', 's.connect(to)', 's.sendmsg([b"x"], [], 0, to)'])
+@pytest.mark.parametrize('send', ['s.sendto(b"x", to)'])
 def test_a_datagram_to_the_outside_is_refused_and_known(plain, send):
     script = ('import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\nto = ("192.0.2.1", 53)\n'
               f'try: {send}\nexcept OSError as e: print(e.errno)\nelse: print("sent")')
