@@ -16,12 +16,12 @@ _ward_command()
 _ward()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} at words
-	local with_value=' -c --shell --workspace --cwd --level --read --write --deny --net --timeout --output --env
+	local with_value=' -c --shell --workspace --cwd --level --read --write --deny --net --allow-socket --memory --processes --timeout --output --env
 		--keep-env --agent --session --tool --call-id --turn --reason '
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit --help --version' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'run check log show audit serve --help --version' -- "$word")
 		return
 	fi
 
@@ -45,7 +45,10 @@ _ward()
 			return
 			;;
 		--level) words='none restricted' ;;
-		--net) words='none' ;;
+		--net) words='none full' ;;
+		--allow-socket) words='docker ssh-agent dbus' ;;
+		--memory) words='512M 1G 4G' ;;
+		--processes) words='20 100 1000' ;;
 		--timeout) words='30s 5m 1h' ;;
 		--output) words='1M 10M 100M' ;;
 		--keep-env) words=$(compgen -e) ;;
@@ -65,9 +68,10 @@ _ward()
 	fi
 
 	case $verb in
-	doctor | log) words='--json' ;;
+	log) words='--json' ;;
 	show) words='last --json' ;;
 	audit) words='verify export' ;;
+	serve) words='--stdio' ;;
 	*) return ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

@@ -24,7 +24,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* Enough for any build, and an end for a fork bomb. */
@@ -325,7 +325,10 @@ static void explain_denials(struct flow *flow, const struct attempt *attempt)
 	if (beyond)
 		list_add_printf(flow->notices, "and %zu more; ward show %s", beyond,
 				flow->result->run);
-	for (size_t i = 0; failed && !flow->result->timed_out && i < flow->mask_paths.count; i++) {
+	/* Reads are not watched, so whether a mask was met is not known; a command that failed by
+	 * itself may have met one. */
+	for (size_t i = 0; failed && flow->result->exit_code < 128 && i < flow->mask_paths.count;
+	     i++) {
 		if (!path_is_under(flow->mask_paths.items[i], workspace))
 			continue;
 		buffer_done(&what);
@@ -406,18 +409,20 @@ static void notice_environment(struct flow *flow)
 			buffer_text(&names));
 }
 
-static int own_state_directory(struct flow *flow, struct error **ret_error)
+/* Where the session of whoever the command runs as is kept; made by that user, when we are that
+ * user. */
+static void own_state_directory(struct flow *flow)
 {
-	if (!flow->identity.changes) {
+	const char *home = flow->identity.home;
+	struct stat st;
+
+	if (!flow->identity.changes)
 		flow->own_state = strdup(flow->state);
-		return 0;
-	}
-	if (!flow->identity.home)
-		return fail(ret_error, E_ENGINE,
-			    "uid %u, the workspace's owner, has no home directory",
-			    flow->identity.uid);
-	flow->own_state = path_resolve(flow->identity.home, NULL, ".local/state/ward");
-	return 0;
+	else if (home && home[0] == '/' && stat(home, &st) == 0 && st.st_uid == flow->identity.uid)
+		flow->own_state = path_resolve(home, NULL, ".local/state/ward");
+	else if (asprintf(&flow->own_state, "/var/tmp/ward-%u", flow->identity.uid) <
+		 0) /* an account without a home */
+		abort();
 }
 
 static int carry_out(struct flow *flow, struct error **ret_error)
@@ -434,7 +439,7 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 	    (r = state_directory(&flow->state, ret_error)) < 0 ||
 	    (r = state_directory_make(flow->state, ret_error)) < 0 ||
 	    (r = audit_open(flow->state, &flow->audit, ret_error)) < 0 ||
-	    (r = own_state_directory(flow, ret_error)) < 0 || (r = judge(flow, ret_error)) < 0)
+	    (own_state_directory(flow), r = judge(flow, ret_error)) < 0)
 		return r;
 	if (flow->verdict.kind == VERDICT_DENY) {
 		record_start(flow, ret_error);

@@ -303,6 +303,8 @@ void terminal_make_raw(struct streams *streams)
 	if (streams->raw)
 		return;
 	cfmakeraw(&raw);
+	if (!streams->all_terminal) /* others in the pipeline write to it, and need its translation */
+		raw.c_oflag = streams->before.c_oflag;
 	streams->raw = tcsetattr(streams->terminal, TCSADRAIN, &raw) == 0;
 }
 

@@ -141,6 +141,19 @@ static bool is_hidden(const struct search *search, const char *path)
 	return true;
 }
 
+/* Where programs and the kernel live there are no secrets, and a mask would take the command its
+ * tools. */
+static bool is_system(const char *path)
+{
+	static const char *const places[] = {"/usr",  "/bin", "/sbin", "/lib", "/lib32", "/lib64",
+					     "/proc", "/sys", "/dev",  "/run", "/boot"};
+
+	for (size_t i = 0; i < ELEMENTS(places); i++)
+		if (path_is_under(path, places[i]))
+			return true;
+	return false;
+}
+
 /* A directory on the way is closed to us. If it is ours, the command could open it again: then it
  * is masked as a whole. */
 static int mask_closed(struct walk *walk, const char *path, struct error **ret_error)
@@ -186,8 +199,8 @@ static int mask(struct walk *walk, const char *path, enum why why, unsigned dept
 	if (already_covered(walk->masks, real) || is_ground(search, real) ||
 	    is_hidden(search, real))
 		return 0;
-	if (why == DENIED_BY_NAME && strcmp(real, path) != 0 && !S_ISREG(st.st_mode) &&
-	    !path_is_under(real, search->workspace))
+	if (why == DENIED_BY_NAME && !path_is_under(real, search->workspace) &&
+	    (!S_ISREG(st.st_mode) || is_system(real)))
 		return 0;
 	/* Closed to this user anyway, and not theirs to open: the system's own permissions are the
 	 * mask. */

@@ -190,7 +190,7 @@ class Terminal(pexpect.spawn):
         self.ready()
         return self.before.replace('\r\n', '\n')
 
-    def status(self):
+    def last_code(self):
         self.sendline('echo "code $?"')
         self.expect(r'code (\d+)\r\n')
         code = int(self.match.group(1))

@@ -131,7 +131,7 @@ def plain_user(base):
         yield os.geteuid(), os.getegid()
         return
     name = f"ward-escape-{os.getpid()}"
-    subprocess.run(["useradd", "--no-create-home", "--home-dir", str(base / "nowhere"), "--shell", "/bin/sh", name],
+    subprocess.run(["useradd", "--create-home", "--home-dir", str(base / "user"), "--shell", "/bin/sh", name],
                    check=True, capture_output=True)
     try:
         fields = next(line.split(":") for line in open("/etc/passwd") if line.startswith(name + ":"))

@@ -93,7 +93,7 @@ def test_stopped_job_does_not_outlive_its_time(place):
     script = f"""set -m
         {place.ward} run --quiet --timeout 500ms -- sh -c '
             exec 3> {heartbeat}; (while :; do echo >&3; sleep 0.02; done) & sleep 0.1; kill -STOP $$'
-        sleep 3; exit 9"""
+        sleep 2; exit 9"""
     with terminal(place) as (master, slave):
         code, shown = run_at(place, master, slave, ["bash", "-c", script])
         size = heartbeat.stat().st_size

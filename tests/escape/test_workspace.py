@@ -5,7 +5,6 @@ the user's and were there before."""
 import contextlib
 import os
 import socket
-import stat
 import subprocess
 import threading
 import time
@@ -205,7 +204,9 @@ def test_record_in_a_home_that_is_the_workspace(place, preparation):
     assert place.sandboxed(["true"], **more)[0] == 0
     prepare(place, preparation, **more)
     assert "run.start" not in later(place, "cat .local/state/ward/audit.log */state/ward/audit.log */ward/audit.log w/audit.log", **more)
-    assert len((place.home / ".local/state/ward/audit.log").read_text().splitlines()) >= 6
+    for closed in (".local", ".local/state"):
+        (place.home / closed).chmod(0o700)
+    assert len((place.home / ".local/state/ward/audit.log").read_text().splitlines()) >= 4
     code, said = place.run([place.ward, "audit", "verify"], **more)
     assert code == 0, said
 
@@ -292,10 +293,6 @@ def test_workspace_owner_decides_who_root_becomes(make_place, plain_user):
         pytest.skip("only root can become another")
     place, (uid, gid) = make_place("root"), plain_user
     os.chown(place.workspace, uid, gid)
-    home = place.base / "nowhere"
     code, said = place.sandboxed(["sh", "-c", "id -u; id -g; id -G; cat " + str(place.file)])
-    if "home directory" in said:
-        pytest.skip("this user has no home")
     assert said.split()[:3] == [str(uid), str(gid), str(gid)], said
     assert "outside\n" not in said
-    assert not home.exists() or stat.S_ISDIR(home.stat().st_mode)

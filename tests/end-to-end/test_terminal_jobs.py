@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ward run as a job of a shell, and a shell with jobs under ward run."""
+import time
+
+import pytest
+
+from support import PATIENCE, Terminal, all_gone, marker, wait_until
+
+
+@pytest.fixture
+def terminal(ward):
+    terminal = Terminal(ward)
+    yield terminal
+    terminal.close(force=True)
+
+
+@pytest.fixture
+def screen(plain):
+    terminal = Terminal(plain)
+    yield terminal
+    terminal.close(force=True)
+
+
+def test_ctrl_z_stops_ward_and_fg_goes_on(terminal):
+    before = terminal.does('stty -g')
+    terminal.type("ward run -- sh -c 'echo go$((1)); read x; echo got-$x'", 'go1')
+    time.sleep(0.2)
+    terminal.send('\x1a')
+    terminal.expect_exact('Stopped')
+    terminal.ready()
+    assert terminal.does('stty -g') == before
+    assert 'Stopped' in terminal.does('jobs')
+    terminal.type('fg', 'ward run')
+    time.sleep(0.3)
+    terminal.type('hello', 'got-hello')
+    terminal.ready()
+    assert terminal.last_code() == 0
+    assert terminal.does('stty -g') == before
+
+
+def test_ctrl_z_again_and_again(screen):
+    screen.type("ward run -- bash -c 'echo go$((1)); while read x; do echo got-$x; done'", 'go1')
+    for round in range(5):
+        time.sleep(0.1)
+        screen.send('\x1a')
+        screen.expect_exact('Stopped')
+        screen.ready()
+        screen.type('fg', 'ward run')
+        time.sleep(0.2)
+        screen.type(f'w{round}', f'got-w{round}')
+    screen.sendeof()
+    screen.ready()
+
+
+def test_a_stopped_run_goes_on_in_the_background(screen):
+    screen.type("ward run -- sh -c 'echo go$((1)); sleep 1; echo end$((2)); touch ended'", 'go1')
+    time.sleep(0.1)
+    screen.send('\x1a')
+    screen.expect_exact('Stopped')
+    screen.ready()
+    time.sleep(1.2)
+    assert not (screen.ward.work / 'ended').exists(), 'it was not stopped'
+    screen.type('bg', 'end2')
+    assert wait_until((screen.ward.work / 'ended').exists)
+    screen.type('wait', '')
+    assert screen.does('echo alive$((1))').strip().endswith('alive1')
+
+
+def test_a_stopped_run_can_be_killed(screen):
+    word = marker()
+    screen.type(f"ward run -- sh -c 'echo go$((1)); sleep 300; :' {word}", 'go1')
+    time.sleep(0.1)
+    screen.send('\x1a')
+    screen.expect_exact('Stopped')
+    screen.ready()
+    screen.does('kill -9 %1')
+    assert all_gone(word)
+
+
+def test_sigtstp_sent_by_another_process_stops_and_sigcont_goes_on(screen):
+    screen.type("ward run -- sh -c 'echo go$((1)); i=0; while [ ! -e stop ]; do i=$((i+1)); echo $i > count; sleep 0.02; done; echo end$((2))'", 'go1')
+    count = screen.ward.work / 'count'
+    assert wait_until(count.exists)
+    screen.send('\x1a')
+    screen.expect_exact('Stopped')
+    screen.ready()
+    time.sleep(0.2)
+    reached = count.read_text()
+    time.sleep(0.3)
+    assert count.read_text() == reached
+    screen.type('fg', 'ward run')
+    assert wait_until(lambda: count.read_text() not in ('', reached))
+    (screen.ward.work / 'stop').touch()
+    screen.expect_exact('end2')
+    screen.ready()
+
+
+def test_a_run_in_the_background_does_not_touch_the_terminal(terminal):
+    before = terminal.does('stty -g')
+    terminal.does("ward run -- sh -c 'sleep 1; touch ended' &")
+    assert terminal.does('stty -g') == before
+    assert terminal.does('echo keys-$((1))') == 'keys-1\n'
+    assert 'Running' in terminal.does('jobs')
+    assert wait_until((terminal.ward.work / 'ended').exists)
+    time.sleep(0.2)
+    assert 'Done' in terminal.does('wait; jobs; :')
+    assert terminal.does('stty -g') == before
+
+
+def test_output_of_a_run_in_the_background_arrives(screen):
+    screen.type("ward run -- sh -c 'sleep 0.5; echo from-$((1))-behind' &", 'from-1-behind')
+    screen.type('wait', '')
+    assert screen.does('echo keys-$((1))').strip().endswith('keys-1')
+
+
+def test_a_run_in_the_background_that_wants_keys_is_stopped_until_fg(screen):
+    screen.does('ward run -- cat &')
+    assert wait_until(lambda: 'Stopped' in screen.does('jobs'), 20)
+    assert screen.does('echo keys-$((1))').strip().endswith('keys-1')
+    screen.type('fg', 'ward run')
+    time.sleep(0.3)
+    screen.type('a line', 'a line', 'a line')
+    screen.sendeof()
+    screen.ready()
+
+
+def test_a_pipeline_into_a_pager_leaves_the_keys_to_the_pager(terminal):
+    for line in ('ward run -- seq 1000 | less', "ward run -- sh -c 'seq 1000; sleep 300' | less", 'ward run -c "seq 1000" 2>&1 | less'):
+        terminal.type(line, '\n22')
+        time.sleep(0.3)
+        terminal.send(' ')
+        terminal.expect_exact('\n45')
+        terminal.send('q')
+        terminal.ready()
+
+
+def test_make_into_a_pager(screen):
+    screen.ward.file('Makefile', 'all:\n\t@seq 1000\n')
+    screen.type('ward run -- make | less', '\n22')
+    time.sleep(0.3)
+    screen.send('q')
+    screen.ready()
+
+
+def test_two_runs_in_one_pipeline(screen):
+    assert screen.does('ward run -- seq 5 | ward run -- tail -1').split() == ['5']
+    screen.type('ward run -- seq 1000 | ward run -- less', '\n22')
+    time.sleep(0.3)
+    screen.send('G')
+    screen.expect_exact('1000')
+    screen.send('q')
+    screen.ready()
+
+
+def test_a_shell_inside_has_job_control(terminal):
+    terminal.type("ward run --env 'PS1=INNER$ ' -- bash --norc --noprofile -i", 'INNER$ ')
+    assert 'no job control' not in terminal.before and 'cannot set terminal' not in terminal.before
+    terminal.type('sleep 300 &', '[1]', 'INNER$ ')
+    terminal.type('jobs', 'Running', 'INNER$ ')
+    terminal.type('fg', 'sleep 300')
+    time.sleep(0.2)
+    terminal.send('\x1a')
+    terminal.expect_exact('Stopped')
+    terminal.expect_exact('INNER$ ')
+    terminal.type('bg; kill %1; wait; echo done-$((1))', 'done-1', 'INNER$ ')
+    terminal.type('sleep 300')
+    time.sleep(0.2)
+    terminal.sendintr()
+    terminal.expect_exact('INNER$ ')
+    terminal.type('echo $?', '130', 'INNER$ ')
+    terminal.type('echo x > made; exit 4')
+    terminal.ready()
+    assert terminal.last_code() == 4
+    assert (terminal.ward.work / 'made').exists()
+
+
+def test_programs_in_a_shell_inside_get_the_keys(screen):
+    screen.type("ward run --env 'PS1=INNER$ ' -- bash --norc --noprofile -i", 'INNER$ ')
+    screen.type('seq 1000 | less', '\n22')
+    time.sleep(0.3)
+    screen.send('q')
+    screen.expect_exact('INNER$ ')
+    screen.type('read -p "name$((1))? " x; echo hi-$x', 'name1? ')
+    screen.type('you', 'hi-you', 'INNER$ ')
+    screen.sendeof()
+    screen.ready()
+
+
+class Tmux:
+    """A terminal multiplexer of this test's own."""
+
+    def __init__(self, ward):
+        self.ward, self.socket = ward, str(ward.place / 'home' / 'tmux')
+
+    def __call__(self, *words):
+        return self.ward('-S', self.socket, '-f', '/dev/null', *words, program='/usr/bin/tmux', timeout=PATIENCE)
+
+    def screen(self):
+        return self('capture-pane', '-p', '-t', 't').out
+
+    def shows(self, text):
+        assert wait_until(lambda: text in self.screen(), 30, 0.1), f'{text!r} is not on:\n{self.screen()}'
+
+    def keys(self, *keys):
+        assert self('send-keys', '-t', 't', *keys).code == 0
+
+
+@pytest.fixture
+def tmux(ward):
+    tmux = Tmux(ward)
+    assert tmux('new-session', '-d', '-s', 't', '-x', '90', '-y', '30', 'env PS1="READY> " bash --norc --noprofile -i').code == 0
+    tmux.shows('READY>')
+    yield tmux
+    tmux('kill-server')
+
+
+def test_vi_on_a_real_screen(tmux):
+    binary = tmux.ward.binary
+    tmux.keys(f'{binary} run -- vi page', 'Enter')
+    tmux.shows('~')
+    tmux.keys('i', 'first line', 'Enter', 'second line', 'Escape')
+    tmux.shows('second line')
+    tmux('resize-window', '-t', 't', '-x', '70', '-y', '20')
+    tmux.keys(':set lines?', 'Enter')
+    tmux.shows('lines=20')
+    tmux.keys(':wq', 'Enter')
+    tmux.shows('READY>')
+    assert wait_until((tmux.ward.work / 'page').exists)
+    assert (tmux.ward.work / 'page').read_text() == 'first line\nsecond line\n'
+
+
+def test_less_and_top_on_a_real_screen(tmux):
+    binary = tmux.ward.binary
+    tmux.keys(f'seq 500 | {binary} run -- less', 'Enter')
+    tmux.shows('\n29\n')
+    tmux.keys('G')
+    tmux.shows('\n500\n')
+    tmux.keys('q')
+    tmux.shows('READY>')
+    tmux.keys(f'{binary} run -- top -d 1', 'Enter')
+    tmux.shows('%Cpu')
+    tmux.keys('q')
+    tmux.keys('echo back-$((1))', 'Enter')
+    tmux.shows('back-1')

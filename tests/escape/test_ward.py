@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attacks on the way ward itself is started: its environment, its descriptors, and ward inside ward."""
+
+import os
+import struct
+import subprocess
+
+import pytest
+
+
+def is_static(program):
+    """True for an ELF file that no loader is asked for."""
+    data = program.read_bytes()
+    offset, size, count = (struct.unpack_from(form, data, at)[0] for form, at in (("<Q", 32), ("<H", 54), ("<H", 56)))
+    return all(struct.unpack_from("<I", data, offset + number * size)[0] != 3 for number in range(count))
+
+
+def test_library_is_not_loaded_into_ward(place, base):
+    """LD_PRELOAD reaches the command, where it is harmless, and not ward."""
+    if not is_static(place.ward):
+        pytest.skip("this build is linked dynamically")
+    source, library = base / "library.c", base / f"library-{place.who}.so"
+    source.write_text("""#include <fcntl.h>
+        #include <unistd.h>
+        __attribute__((constructor)) static void load(void) {
+            char exe[4096]; ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+            int fd = open("loaded", O_CREAT | O_WRONLY | O_APPEND, 0666);
+            if (length > 0) exe[length] = '\\n';
+            write(fd, exe, length + 1);
+            close(fd);
+        }""")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-w", "-o", library, source], check=True)
+    environment = place.environment(LD_PRELOAD=str(library), LD_AUDIT=str(library), GCONV_PATH=str(base))
+    code, said = place.sandboxed(["true"], environment=environment)
+    assert code == 0, said
+    loaded = (place.workspace / "loaded").read_text()
+    assert "true" in loaded or "coreutils" in loaded  # the attack is real
+    assert "/ward" not in loaded.replace(str(base), "")
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (1, 2), (0, 1, 2)])
+def test_closed_descriptors_are_not_filled_with_ward_s_own(place, closed):
+    """Else what the command prints would go into the record."""
+    def close():
+        for descriptor in closed:
+            os.close(descriptor)
+
+    process = place.start([place.ward, "run", "--quiet", "--", "sh", "-c", "echo forged; echo forged >&2; cat"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=close)
+    try:
+        process.communicate(timeout=5)
+    finally:
+        process.kill()
+        process.wait()
+    log = (place.home / ".local/state/ward/audit.log").read_text()
+    assert all(line.startswith("{") for line in log.splitlines())
+    code, said = place.run([place.ward, "audit", "verify"])
+    assert code == 0, said
+
+
+def test_ward_inside_ward_gains_nothing(place):
+    """It cannot be built there; it must say so, and not run the command without walls."""
+    code, said = place.sandboxed([place.ward, "run", "--", "touch", "ran"], environment=place.environment(HOME="/tmp"))
+    assert code == 125, said
+    assert not (place.workspace / "ran").exists()
+
+
+def test_level_none_inside_ward_gains_nothing(place):
+    code, said = place.sandboxed([place.ward, "run", "--level", "none", "--", place.program("files"), "open", place.file, place.outside],
+                                 environment=place.environment(HOME="/tmp"))
+    assert code != 0, said
+    assert place.file.read_text() == "outside\n"
+
+
+def test_switches_for_tests_are_not_in_ward(place):
+    """The variable that ward-unwalled knows does nothing to ward."""
+    environment = place.environment(["readonly", "landlock", "notify", "seccomp"])
+    code, said = place.sandboxed([place.program("files"), "open", place.file, place.outside], environment=environment)
+    assert code == 1, said
+
+
+@pytest.mark.parametrize("name", [
+    "GITHUB_TOKEN", "github_token", "AWS_SECRET_ACCESS_KEY", "npm_config__authToken", "MY_PASSWORD", "my_password", "SSH_AUTH_SOCK",
+    "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "DOCKER_HOST",
+])
+def test_secret_variables_are_not_passed_on(place, name):
+    code, said = place.sandboxed(["env"], environment=place.environment(**{name: "5ecret-b1f0c3"}))
+    assert code == 0 and "5ecret-b1f0c3" not in said
+
+
+def test_no_capability_is_left(place):
+    code, said = place.sandboxed(["sh", "-c", "grep -E 'Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs|Seccomp:|Groups' /proc/self/status"])
+    values = dict(line.split(":") for line in said.splitlines())
+    assert all(int(value, 16) == 0 for name, value in values.items() if name.startswith("Cap")), said
+    assert values["NoNewPrivs"].strip() == "1" and values["Seccomp"].strip() == "2"
+
+
+def test_core_dump_reaches_no_program_outside(place):
+    """A limit of 0 would still be piped into a helper of the host's; 1 is not."""
+    code, said = place.sandboxed(["sh", "-c", "ulimit -H -c"])
+    assert code == 0
+    code, said = place.sandboxed(["python3", "-c", "import resource; print(resource.getrlimit(resource.RLIMIT_CORE))"])
+    assert said.strip() == "(1, 1)"
+
+
+def test_supervisor_has_no_capabilities(make_place):
+    """Started by root, it keeps nothing of root's once the sandbox stands."""
+    if os.geteuid() != 0:
+        pytest.skip("only root has any")
+    place = make_place("root")
+    process = place.start([place.ward, "run", "--quiet", "--", "sh", "-c", "echo started; sleep 5"])
+    try:
+        assert process.stdout.readline() == b"started\n"
+        status = open(f"/proc/{process.pid}/status").read()
+    finally:
+        process.kill()
+        process.communicate()
+    values = dict(line.split(":", 1) for line in status.splitlines())
+    assert int(values["CapEff"], 16) == 0 and int(values["CapPrm"], 16) == 0
