@@ -82,6 +82,14 @@ static int check(const struct request *request, struct error **ret_error)
 	return 0;
 }
 
+static void decided(struct flow *flow, const char *stage, const char *verdict, const char *source)
+{
+	char now[TIME_TEXT];
+
+	time_text(now);
+	result_add_decision(flow->result, stage, verdict, source)->time = strdup(now);
+}
+
 /* 2. Parse, assess, decide. */
 static int judge(struct flow *flow, struct error **ret_error)
 {
@@ -101,8 +109,8 @@ static int judge(struct flow *flow, struct error **ret_error)
 		return r;
 	flow->result->verdict = verdict_name(flow->verdict.kind);
 	flow->result->source = flow->verdict.source;
-	result_add_decision(flow->result, "assess", class_name(flow->assessment.class), "default");
-	result_add_decision(flow->result, "decide", flow->result->verdict, flow->result->source);
+	decided(flow, "assess", class_name(flow->assessment.class), "default");
+	decided(flow, "decide", flow->result->verdict, flow->result->source);
 	return 0;
 }
 
