@@ -95,6 +95,7 @@ static int judge(struct flow *flow, struct error **ret_error)
 {
 	struct surroundings surroundings = {
 		.home = flow->identity.home,
+		.account_home = flow->identity.account_home,
 		.user = flow->identity.name,
 		.other_user = flow->identity.changes,
 		.state = flow->state,

@@ -78,17 +78,22 @@ static void add_table(struct list *list, const char *const *table)
 
 static void deny_defaults(const struct surroundings *surroundings, struct permissions *permissions)
 {
-	const char *caller_home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME");
+	const char *const homes[] = {surroundings->home, surroundings->account_home,
+				     getenv("HOME")};
+	const char *config = getenv("XDG_CONFIG_HOME");
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 
 	add_table(&permissions->deny, secrets_in_system);
 	add_table(&permissions->deny_names, secret_names);
 	add_table(&permissions->not_deny_names, not_secret_names);
-	if (surroundings->home && surroundings->home[0] == '/')
-		deny_home(surroundings->home, permissions);
-	if (caller_home && caller_home[0] == '/' &&
-	    (!surroundings->home || strcmp(caller_home, surroundings->home) != 0))
-		deny_home(caller_home, permissions);
+	for (size_t i = 0; i < ELEMENTS(homes); i++) {
+		bool again = false;
+
+		for (size_t before = 0; before < i && homes[i]; before++)
+			again = again || (homes[before] && strcmp(homes[before], homes[i]) == 0);
+		if (homes[i] && homes[i][0] == '/' && !again)
+			deny_home(homes[i], permissions);
+	}
 
 	/* ward's own files: no exception lifts these. */
 	list_add(&permissions->deny_always, surroundings->state);

@@ -29,9 +29,10 @@ struct verdict {
 
 /* What decide must know of the world besides the request. Borrowed. */
 struct surroundings {
-	const char *home, *user; /* of the identity that will run; may be NULL */
-	bool other_user;	 /* not the one whose environment this is */
-	const char *state;	 /* ward's own state */
+	const char *home, *user;  /* of the identity that will run; may be NULL */
+	const char *account_home; /* of the account, whatever $HOME says; may be NULL */
+	bool other_user;	  /* not the one whose environment this is */
+	const char *state;	  /* ward's own state */
 	char *const *environment;
 };
 

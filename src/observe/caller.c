@@ -2,6 +2,7 @@
 /* Reading the process behind a notification. */
 #include "caller.h"
 #include "../base/io.h"
+#include "../base/path.h"
 #include "../sys/kernel.h"
 
 #include <errno.h>
@@ -91,37 +92,76 @@ mode_t caller_umask(pid_t tid)
 	return at ? (mode_t)strtoul(at + 7, NULL, 8) : 077;
 }
 
-/* Links of /proc mean the caller's own root, directory and fds, and only the caller can follow
- * them: those that a path starts with are written out. What lies behind an fd itself stays as it
- * is. */
-static int write_out_self(pid_t tid, char *path, size_t room)
+/* The process that a path below /proc names, as text behind it; NULL for none. self is the caller.
+ */
+static const char *process_in(const char *path, char name[static 32])
 {
-	static const char *const own[] = {"/proc/self/", "/proc/thread-self/"};
+	size_t length;
 
+	if (strncmp(path, "/proc/", 6) != 0)
+		return NULL;
+	length = strcspn(path + 6, "/");
+	if (length >= 20 || path[6 + length] != '/')
+		return NULL;
+	memcpy(name, path + 6, length);
+	name[length] = '\0';
+	if (strcmp(name, "self") == 0 || strcmp(name, "thread-self") == 0)
+		strcpy(name, "self");
+	else if (strspn(name, "0123456789") != length)
+		return NULL;
+	return path + 6 + length + 1;
+}
+
+/* Links of /proc mean a process's own root, directory and fds, and the kernel does not let us
+ * follow them for it: those that a path starts with are written out. */
+static int write_out_links(int root, pid_t tid, char *path, size_t room)
+{
 	for (int round = 0; round < LINKS_MOST; round++) {
-		char link[64], target[2 * PATH_MAX];
-		const char *part = NULL, *rest;
+		_cleanup_free_ char *plain = NULL;
+		char name[32], link[96], target[2 * PATH_MAX];
+		const char *part, *rest;
 		ssize_t length = 0;
 
-		for (size_t i = 0; i < ELEMENTS(own); i++)
-			if (strncmp(path, own[i], strlen(own[i])) == 0)
-				part = path + strlen(own[i]);
+		while (path[0] == '/' && path[1] == '/')
+			memmove(path, path + 1, strlen(path));
+		if (strncmp(path, "/proc", 5) != 0 && strncmp(path, "/dev", 4) != 0 &&
+		    strncmp(path, "/./", 3) != 0)
+			return 0;
+		plain = path_normalise(
+			path); /* nothing there is a link to another place, but for those below */
+		strcpy(path, plain);
+		if (strncmp(path, "/dev/fd/", 8) == 0) {
+			if (snprintf(target, sizeof(target), "/proc/self/fd/%s", path + 8) >=
+			    (int)room)
+				return -ENAMETOOLONG;
+			strcpy(path, target);
+		}
+		part = process_in(path, name);
 		if (!part)
 			return 0;
 		rest = part + strcspn(part, "/");
 		if (strncmp(part, "fd/", 3) == 0)
 			rest = part + 3 + strcspn(part + 3, "/");
-		else if (strncmp(part, "root/", 5) != 0 && strncmp(part, "cwd/", 4) != 0)
+		else if (strncmp(part, "root", (size_t)(rest - part)) != 0 &&
+			 strncmp(part, "cwd", (size_t)(rest - part)) != 0)
 			return 0;
-		if (*rest != '/' || rest - part > 20)
+		if (rest - part > 20 || rest == part)
 			return 0;
-		if (part[0] != 'r') {
-			snprintf(link, sizeof(link), "/proc/%d/%.*s", tid, (int)(rest - part),
-				 part);
-			length = readlink(link, target, PATH_MAX);
+		if (part[0] != 'r') { /* all share one root */
+			if (strcmp(name, "self") == 0) {
+				snprintf(link, sizeof(link), "/proc/%d/%.*s", tid,
+					 (int)(rest - part), part);
+				length = readlink(link, target, PATH_MAX);
+			} else {
+				snprintf(link, sizeof(link), "proc/%s/%.*s", name,
+					 (int)(rest - part), part);
+				length = readlinkat(root, link, target, PATH_MAX);
+			}
 			if (length <= 0 || target[0] != '/')
-				return 0;
+				return 0; /* a pipe or a socket */
 		}
+		if (!*rest)
+			rest = length ? "" : "/";
 		if ((size_t)length + strlen(rest) >= sizeof(target) ||
 		    (size_t)length + strlen(rest) >= room)
 			return -ENAMETOOLONG;
@@ -199,7 +239,7 @@ int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 	int r = absolute(tid, dirfd, path, whole, sizeof(whole));
 
 	if (r == 0)
-		r = write_out_self(tid, whole, sizeof(whole));
+		r = write_out_links(root, tid, whole, sizeof(whole));
 	if (r < 0)
 		return r;
 	for (int links = 0; links < LINKS_MOST; links++) {

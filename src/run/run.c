@@ -40,9 +40,10 @@ struct run {
 	uint64_t next_count;
 	uint64_t started, deadline, killed; /* monotonic; 0: not yet, none */
 	bool keyboard;			    /* the command has the terminal */
-	bool told;			    /* init has said how the command ended */
-	bool ended;			    /* nothing inside is left but perhaps init itself */
-	bool gone;			    /* init, too */
+	bool has_modes; /* the pty has the modes of the terminal as a job finds it */
+	bool told;	/* init has said how the command ended */
+	bool ended;	/* nothing inside is left but perhaps init itself */
+	bool gone;	/* init, too */
 };
 
 static void relay_signals(sigset_t *set)
@@ -88,6 +89,12 @@ static void end_sandbox(struct run *run, enum run_limit limit)
 
 static void give_keyboard(struct run *run)
 {
+	/* As the shell leaves the terminal for a job it brings to the front; at our start in the
+	 * background it was the shell's own line editor that had set the modes. */
+	terminal_read_modes(run->streams);
+	if (!run->has_modes)
+		terminal_copy_modes(run->streams, run->entry->terminal);
+	run->has_modes = true;
 	terminal_copy_size(run->streams, run->entry->terminal);
 	terminal_make_raw(run->streams);
 	run->keyboard = true;
@@ -306,7 +313,8 @@ static void start_terminal(struct run *run)
 	run->screen->captures[1] = &streams->aggregated;
 	run->keys = pump_new(fcntl(streams->terminal, F_DUPFD_CLOEXEC, 3),
 			     fcntl(master, F_DUPFD_CLOEXEC, 3));
-	if (streams->all_terminal && terminal_is_ours(streams)) {
+	run->has_modes = terminal_is_ours(streams);
+	if (streams->all_terminal && run->has_modes) {
 		terminal_make_raw(streams);
 		run->keyboard = true;
 	}

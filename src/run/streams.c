@@ -296,6 +296,12 @@ bool terminal_is_ours(const struct streams *streams)
 	return streams->terminal >= 0 && tcgetpgrp(streams->terminal) == getpgrp();
 }
 
+void terminal_read_modes(struct streams *streams)
+{
+	if (!streams->raw)
+		(void)tcgetattr(streams->terminal, &streams->before);
+}
+
 void terminal_make_raw(struct streams *streams)
 {
 	struct termios raw = streams->before;
@@ -303,7 +309,8 @@ void terminal_make_raw(struct streams *streams)
 	if (streams->raw)
 		return;
 	cfmakeraw(&raw);
-	if (!streams->all_terminal) /* others in the pipeline write to it, and need its translation */
+	if (!streams->all_terminal) /* others in the pipeline write to it, and need its translation
+				     */
 		raw.c_oflag = streams->before.c_oflag;
 	streams->raw = tcsetattr(streams->terminal, TCSADRAIN, &raw) == 0;
 }

@@ -56,6 +56,8 @@ void pump_free(struct pump *pump);
 
 /* True if the caller's terminal is ours to use now: we are in its foreground. */
 bool terminal_is_ours(const struct streams *streams);
+/* The modes to go back to, as they are now; nothing while they are ours. */
+void terminal_read_modes(struct streams *streams);
 void terminal_make_raw(struct streams *streams);
 void terminal_restore(struct streams *streams);
 /* Copies the window size, and at the start the modes, to the pty. */

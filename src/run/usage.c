@@ -14,24 +14,28 @@ uint64_t usage_of_machine(void)
 	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Resident pages that are not shared with a file or another process. */
+static uint64_t kilobytes_after(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+/* What it has written to, memory that it shares with others included; not the files it maps. */
 static uint64_t own_memory(int proc, const char *pid)
 {
-	unsigned long resident = 0, shared = 0;
-	char path[64], text[128];
+	char path[64], text[2048];
 	ssize_t length;
 	int fd;
 
-	snprintf(path, sizeof(path), "%.20s/statm", pid);
+	snprintf(path, sizeof(path), "%.20s/status", pid);
 	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0; /* gone meanwhile */
 	length = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	text[MAX(length, 0)] = '\0';
-	if (sscanf(text, "%*u %lu %lu", &resident, &shared) != 2 || shared > resident)
-		return 0;
-	return (uint64_t)(resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+	return 1024 * (kilobytes_after(text, "\nRssAnon:") + kilobytes_after(text, "\nRssShmem:"));
 }
 
 int usage_count(int proc, uint64_t most, struct usage *ret_usage)

@@ -125,6 +125,20 @@ static const struct bpf_rule personality_kinds[] = {
 	END,
 };
 
+/* Init must get the processor whatever the command does: everything else inside ends only when init
+ * does. It is pid 1, and of the command's own user. */
+static const struct bpf_rule not_init[] = {{0, BPF_MASKED_IS, ALL, 1, REFUSE}, END};
+static const struct bpf_rule priority_of_one[] = {
+	{0, BPF_MASKED_NOT, ALL, 0 /* PRIO_PROCESS */, REFUSE},
+	{1, BPF_MASKED_IS, ALL, 1, REFUSE},
+	END,
+};
+static const struct bpf_rule io_priority_of_one[] = {
+	{0, BPF_MASKED_NOT, ALL, 1 /* IOPRIO_WHO_PROCESS */, REFUSE},
+	{1, BPF_MASKED_IS, ALL, 1, REFUSE},
+	END,
+};
+
 /* In the order of the numbers. */
 static const struct bpf_call calls[] = {
 	{SYS_read, ALLOW},
@@ -268,10 +282,10 @@ static const struct bpf_call calls[] = {
 	{SYS_fstatfs, ALLOW},
 	{SYS_sysfs, REFUSE},
 	{SYS_getpriority, ALLOW},
-	{SYS_setpriority, ALLOW},
-	{SYS_sched_setparam, ALLOW},
+	{SYS_setpriority, ALLOW, priority_of_one},
+	{SYS_sched_setparam, ALLOW, not_init},
 	{SYS_sched_getparam, ALLOW},
-	{SYS_sched_setscheduler, ALLOW},
+	{SYS_sched_setscheduler, ALLOW, not_init},
 	{SYS_sched_getscheduler, ALLOW},
 	{SYS_sched_get_priority_max, ALLOW},
 	{SYS_sched_get_priority_min, ALLOW},
@@ -325,7 +339,7 @@ static const struct bpf_call calls[] = {
 	{SYS_tkill, ALLOW},
 	{SYS_time, ALLOW},
 	{SYS_futex, ALLOW},
-	{SYS_sched_setaffinity, ALLOW},
+	{SYS_sched_setaffinity, ALLOW, not_init},
 	{SYS_sched_getaffinity, ALLOW},
 	{SYS_io_setup, ALLOW},
 	{SYS_io_destroy, ALLOW},
@@ -369,7 +383,7 @@ static const struct bpf_call calls[] = {
 	{SYS_add_key, REFUSE},
 	{SYS_request_key, REFUSE},
 	{SYS_keyctl, REFUSE},
-	{SYS_ioprio_set, ALLOW},
+	{SYS_ioprio_set, ALLOW, io_priority_of_one},
 	{SYS_ioprio_get, ALLOW},
 	{SYS_inotify_init, ALLOW},
 	{SYS_inotify_add_watch, ALLOW},
@@ -420,7 +434,7 @@ static const struct bpf_call calls[] = {
 	{SYS_recvmmsg, ALLOW},
 	{SYS_fanotify_init, REFUSE},
 	{SYS_fanotify_mark, REFUSE},
-	{SYS_prlimit64, ALLOW},
+	{SYS_prlimit64, ALLOW, not_init},
 	{SYS_name_to_handle_at, REFUSE},
 	{SYS_open_by_handle_at, REFUSE},
 	{SYS_clock_adjtime, REFUSE},
@@ -432,7 +446,7 @@ static const struct bpf_call calls[] = {
 	{SYS_process_vm_writev, ALLOW},
 	{SYS_kcmp, ALLOW},
 	{SYS_finit_module, REFUSE},
-	{SYS_sched_setattr, ALLOW},
+	{SYS_sched_setattr, ALLOW, not_init},
 	{SYS_sched_getattr, ALLOW},
 	{SYS_renameat2, NOTIFY},
 	{SYS_seccomp, ALLOW},

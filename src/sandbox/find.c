@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-enum { DEPTH = 128, BUFFER = 32 * 1024 };
+enum { DEPTH = 128, BUFFER = 32 * 1024, MASKS = 5000 };
 static const uint64_t walk_ns = 10ull * 1000 * 1000 * 1000;
 static const unsigned walk_entries = 5000000;
 
@@ -58,12 +58,13 @@ static bool name_is_denied(const struct search *search, const char *name)
 static bool already_covered(const struct masks *masks, const char *path)
 {
 	for (size_t i = 0; i < masks->count; i++)
-		if (path_is_under(path, masks->items[i].path))
+		if (masks->items[i].is_directory ? path_is_under(path, masks->items[i].path)
+						 : strcmp(path, masks->items[i].path) == 0)
 			return true;
 	return false;
 }
 
-static void add(struct masks *masks, const char *path, const struct stat *st, bool by_name)
+static void add(struct masks *masks, const char *path, const struct stat *st)
 {
 	if (masks->count == masks->room) {
 		masks->room = MAX(masks->room * 2, (size_t)16);
@@ -72,7 +73,7 @@ static void add(struct masks *masks, const char *path, const struct stat *st, bo
 	if (!masks->items)
 		abort();
 	masks->items[masks->count++] =
-		(struct mask){strdup(path), st->st_dev, st->st_ino, S_ISDIR(st->st_mode), by_name};
+		(struct mask){strdup(path), st->st_dev, st->st_ino, S_ISDIR(st->st_mode)};
 }
 
 enum why {
@@ -174,7 +175,7 @@ static int mask_closed(struct walk *walk, const char *path, struct error **ret_e
 		return 0;
 	if (is_ground(walk->search, parent))
 		return fail(ret_error, E_ENGINE, "%s cannot be looked into", parent);
-	add(walk->masks, parent, &st, false);
+	add(walk->masks, parent, &st);
 	return 0;
 }
 
@@ -191,6 +192,12 @@ static int mask(struct walk *walk, const char *path, enum why why, unsigned dept
 
 	if (depth > DEPTH)
 		return fail(ret_error, E_ENGINE, "%s is nested too deeply to be masked", path);
+	if (walk->masks->count >= MASKS) {
+		fail(ret_error, E_ENGINE, "there are more than %d secrets to be masked", MASKS);
+		return error_hint(
+			ret_error,
+			"choose a smaller --workspace, or let some be read: --read '**/.env.*'");
+	}
 	if (lstat(path, &st) < 0 || !realpath(path, real) || lstat(real, &st) < 0)
 		/* Most are not there, and one look tells. */
 		return errno == EACCES ? mask_closed(walk, path, ret_error) : 0;
@@ -210,8 +217,7 @@ static int mask(struct walk *walk, const char *path, enum why why, unsigned dept
 		return 0;
 	if (!always && S_ISDIR(st.st_mode) && exception_below(search->except, real))
 		return mask_entries(walk, real, depth, ret_error);
-	add(walk->masks, real, &st,
-	    why == DENIED_BY_NAME && name_is_denied(search, path_last(real)));
+	add(walk->masks, real, &st);
 	return 0;
 }
 
@@ -254,7 +260,9 @@ static int walk_entry(struct walk *walk, int directory, size_t length, const str
 	if (child >= 0)
 		return walk_directory(walk, child, length + 1 + name_length, why, depth + 1,
 				      ret_error);
-	if (errno == ENOTDIR || errno == ELOOP || errno == ENOENT)
+	if (errno == ENOENT) /* it was there a moment ago: somebody moves things while we look */
+		return fail_errno(ret_error, E_ENGINE, ESTALE, "searching %s", walk->path);
+	if (errno == ENOTDIR || errno == ELOOP)
 		return 0;
 	/* Closed to us; its owner could open it again, and then what lies below would be seen. */
 	strcpy(found, walk->path);
@@ -346,7 +354,8 @@ static void drop_covered(struct masks *masks)
 		bool covered = false;
 
 		for (size_t other = 0; other < masks->count && !covered; other++)
-			covered = other != i && masks->items[other].path && masks->items[i].path &&
+			covered = masks->items[other].is_directory && other != i &&
+				  masks->items[other].path && masks->items[i].path &&
 				  strlen(masks->items[other].path) < strlen(masks->items[i].path) &&
 				  path_is_under(masks->items[i].path, masks->items[other].path);
 		if (covered) {

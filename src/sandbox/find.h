@@ -26,8 +26,6 @@ struct mask {
 	dev_t device;
 	ino_t inode;
 	bool is_directory;
-	bool by_name; /* found by its last component, as it will be wherever its directories are
-			 moved to */
 };
 
 struct masks {

@@ -36,9 +36,10 @@ static void look_up(uid_t uid, struct identity *identity)
 		if (count < 7 || strtoul(fields[2], NULL, 10) != uid || fields[2][0] < '0' ||
 		    fields[2][0] > '9')
 			continue;
-		identity->gid = (gid_t)strtoul(fields[3], NULL, 10);
+		if (identity->changes)
+			identity->gid = (gid_t)strtoul(fields[3], NULL, 10);
 		identity->name = strdup(fields[0]);
-		identity->home = strdup(fields[5]);
+		identity->account_home = strdup(fields[5]);
 		return;
 	}
 }
@@ -53,10 +54,12 @@ int identity_choose(const char *workspace, struct identity *ret_identity, struct
 				  workspace);
 	if (identity.uid == 0 && st.st_uid != 0) {
 		identity = (struct identity){.uid = st.st_uid, .gid = st.st_gid, .changes = true};
-		look_up(identity.uid, &identity);
-	} else if (getenv("HOME")) {
-		identity.home = strdup(getenv("HOME"));
 	}
+	look_up(identity.uid, &identity);
+	if (!identity.changes && getenv("HOME") && *getenv("HOME"))
+		identity.home = strdup(getenv("HOME"));
+	else if (identity.account_home)
+		identity.home = strdup(identity.account_home);
 	*ret_identity = identity;
 	return 0;
 }
@@ -95,5 +98,6 @@ void identity_done(struct identity *identity)
 {
 	free(identity->name);
 	free(identity->home);
+	free(identity->account_home);
 	*identity = (struct identity){0};
 }

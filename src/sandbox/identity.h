@@ -12,7 +12,8 @@ struct identity {
 	gid_t gid;
 	char *name,
 		*home; /* of the account; home is $HOME where nothing changes; either may be NULL */
-	bool changes;  /* we are root and will not be */
+	char *account_home; /* of the account, whatever $HOME says; may be NULL */
+	bool changes;	    /* we are root and will not be */
 };
 
 int identity_choose(const char *workspace, struct identity *ret_identity, struct error **ret_error);

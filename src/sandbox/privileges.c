@@ -104,6 +104,9 @@ int stage_landlock(const struct sandbox *sandbox, unsigned *walls,
 	uint64_t known = (LANDLOCK_MAKE_SYM << 1) - 1;
 	struct landlock_ruleset attr = {0};
 
+	/* First, because Landlock wants it of whoever has no capability. */
+	if (*walls & WALL_BIT(WALL_NO_NEW_PRIVILEGES) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return stage_fail(failure, "setting", "no_new_privs");
 	if (!(*walls & WALL_BIT(WALL_LANDLOCK)))
 		return 0;
 	if (abi == 0) {
@@ -179,8 +182,6 @@ int stage_privileges(unsigned walls, struct failure *failure)
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[2] = {0};
 
-	if (walls & WALL_BIT(WALL_NO_NEW_PRIVILEGES) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return stage_fail(failure, "setting", "no_new_privs");
 	if (!(walls & WALL_BIT(WALL_CAPABILITIES)))
 		return 0;
 	for (int capability = 0;

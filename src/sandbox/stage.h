@@ -37,12 +37,12 @@ int stage_network(unsigned walls, int *ret_names, struct failure *failure);
 /* /run hidden, host names of its own, and the masks: text holds NUL-terminated records "M DEVICE
  * INODE PATH" and "P 0 0 PATH". */
 int stage_masks(unsigned walls, const char *text, size_t length, struct failure *failure);
-/* Landlock, from inside the finished tree. */
+/* no_new_privs, and Landlock from inside the finished tree. */
 int stage_landlock(const struct sandbox *sandbox, unsigned *walls,
 		   const struct writable_tree *trees, struct failure *failure);
 /* Resource limits of the command. */
 int stage_limits(const struct sandbox *sandbox, struct failure *failure);
-/* no_new_privs, empty capability sets, locked securebits. */
+/* Empty capability sets, locked securebits. */
 int stage_privileges(unsigned walls, struct failure *failure);
 
 /* Pid 1 from here on: starts the command and serves it until it ends. */

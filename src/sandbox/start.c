@@ -345,8 +345,6 @@ static void add_pins(const struct sandbox *sandbox, const struct mask *mask, str
 	size_t first = pins->count;
 	char *slash;
 
-	if (mask->by_name)
-		return;
 	while (parent && (slash = strrchr(parent, '/')) && slash != parent) {
 		*slash = '\0';
 		if (!is_writable(sandbox, parent))

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """ward run as a job of a shell, and a shell with jobs under ward run."""
+import os
+import signal
 import time
 
 import pytest
 
-from support import PATIENCE, Terminal, all_gone, marker, wait_until
+from support import PATIENCE, Terminal, all_gone, marker, processes, wait_until
 
 
 @pytest.fixture
@@ -62,8 +64,7 @@ def test_a_stopped_run_goes_on_in_the_background(screen):
     assert not (screen.ward.work / 'ended').exists(), 'it was not stopped'
     screen.type('bg', 'end2')
     assert wait_until((screen.ward.work / 'ended').exists)
-    screen.type('wait', '')
-    assert screen.does('echo alive$((1))').strip().endswith('alive1')
+    screen.type('wait; echo alive$((1))', 'alive1')
 
 
 def test_a_stopped_run_can_be_killed(screen):
@@ -77,14 +78,21 @@ def test_a_stopped_run_can_be_killed(screen):
     assert all_gone(word)
 
 
-def test_sigtstp_sent_by_another_process_stops_and_sigcont_goes_on(screen):
-    screen.type("ward run -- sh -c 'echo go$((1)); i=0; while [ ! -e stop ]; do i=$((i+1)); echo $i > count; sleep 0.02; done; echo end$((2))'", 'go1')
+@pytest.mark.parametrize('way', ['a key', 'a signal to ward'])
+def test_a_stop_stops_the_command_and_fg_lets_it_go_on(screen, way):
+    word = marker()
+    screen.type("ward run -- bash -c 'echo go$((1)); while [ ! -e stop ]; do echo $((++i)) > count; sleep 0.02; done; echo end$((2))' " + word,
+                'go1')
     count = screen.ward.work / 'count'
     assert wait_until(count.exists)
-    screen.send('\x1a')
+    if way == 'a key':
+        screen.send('\x1a')
+    else:
+        ours = [pid for pid in processes(word) if os.readlink(f'/proc/{pid}/exe').endswith('/ward')]
+        os.kill(min(ours), signal.SIGTSTP)
     screen.expect_exact('Stopped')
     screen.ready()
-    time.sleep(0.2)
+    time.sleep(0.3)
     reached = count.read_text()
     time.sleep(0.3)
     assert count.read_text() == reached
@@ -95,6 +103,35 @@ def test_sigtstp_sent_by_another_process_stops_and_sigcont_goes_on(screen):
     screen.ready()
 
 
+@pytest.mark.parametrize('stopped', ['by key', 'by itself'])
+def test_closing_the_terminal_ends_a_stopped_run(ward, stopped):
+    word = marker()
+    terminal = Terminal(ward)
+    if stopped == 'by key':
+        terminal.type(f"ward run -- bash -c 'echo go$((1)); sleep 300; :' {word}", 'go1')
+        time.sleep(0.2)
+        terminal.send('\x1a')
+    else:
+        terminal.type(f"ward run -- bash -c 'echo go$((1)); kill -STOP $$; sleep 300; :' {word}", 'go1')
+    terminal.expect_exact('Stopped')
+    terminal.ready()
+    terminal.close(force=True)
+    assert all_gone(word)
+
+
+@pytest.mark.parametrize('number', [signal.SIGHUP, signal.SIGTERM])
+def test_a_stopped_command_hears_a_signal_once_it_is_continued(plain, number):
+    """As the kernel, shells and timeout(1) do it: the signal, and then SIGCONT."""
+    word = marker()
+    process = plain.popen('run', '--', 'bash', '-c', 'echo ready; kill -STOP $$; sleep 300; :', word)
+    assert process.stdout.readline() == b'ready\n'
+    time.sleep(0.3)
+    process.send_signal(number)
+    process.send_signal(signal.SIGCONT)
+    assert plain.finish(process, timeout=20).code == 128 + number
+    assert all_gone(word)
+
+
 def test_a_run_in_the_background_does_not_touch_the_terminal(terminal):
     before = terminal.does('stty -g')
     terminal.does("ward run -- sh -c 'sleep 1; touch ended' &")
@@ -102,24 +139,24 @@ def test_a_run_in_the_background_does_not_touch_the_terminal(terminal):
     assert terminal.does('echo keys-$((1))') == 'keys-1\n'
     assert 'Running' in terminal.does('jobs')
     assert wait_until((terminal.ward.work / 'ended').exists)
-    time.sleep(0.2)
-    assert 'Done' in terminal.does('wait; jobs; :')
+    terminal.type('wait; echo waited-$((1))', 'waited-1')
+    terminal.ready()
     assert terminal.does('stty -g') == before
 
 
 def test_output_of_a_run_in_the_background_arrives(screen):
     screen.type("ward run -- sh -c 'sleep 0.5; echo from-$((1))-behind' &", 'from-1-behind')
-    screen.type('wait', '')
-    assert screen.does('echo keys-$((1))').strip().endswith('keys-1')
+    screen.type('wait; echo keys-$((1))', 'keys-1')
 
 
 def test_a_run_in_the_background_that_wants_keys_is_stopped_until_fg(screen):
     screen.does('ward run -- cat &')
     assert wait_until(lambda: 'Stopped' in screen.does('jobs'), 20)
-    assert screen.does('echo keys-$((1))').strip().endswith('keys-1')
+    screen.type('echo keys-$((1))', 'keys-1')
+    screen.ready()
     screen.type('fg', 'ward run')
     time.sleep(0.3)
-    screen.type('a line', 'a line', 'a line')
+    screen.type('a line', 'a line\r\n', 'a line\r\n')
     screen.sendeof()
     screen.ready()
 

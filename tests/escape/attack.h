@@ -56,7 +56,7 @@ static inline void start_racer(void *(*racer)(void *), void *data)
 }
 
 /* How long a race may take. */
-enum { RACE_MS = 500 };
+enum { RACE_MS = 400 };
 
 /* Between two moves of a racer: what it wrote is seen, and stays for a while. */
 static inline void linger(int rounds)

@@ -3,6 +3,7 @@
 #include "attack.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -139,6 +140,50 @@ static int attack_init_getfd(char **arguments)
 		if (syscall(SYS_pidfd_getfd, pidfd, fd, 0) >= 0)
 			return verdict(true, "taking an fd of init");
 	return verdict(false, "taking an fd of init");
+}
+
+/* Whoever makes init run last decides when it ends the others. */
+static int attack_init_scheduler(char **arguments)
+{
+	struct sched_param none = {0};
+
+	(void)arguments;
+	return verdict(sched_setscheduler(getppid(), SCHED_BATCH, &none) == 0,
+		       "the scheduler of init");
+}
+
+static int attack_init_affinity(char **arguments)
+{
+	cpu_set_t all;
+
+	(void)arguments;
+	CPU_ZERO(&all);
+	CPU_SET(0, &all);
+	return verdict(sched_setaffinity(getppid(), sizeof(all), &all) == 0, "the CPUs of init");
+}
+
+static int attack_init_priority(char **arguments)
+{
+	(void)arguments;
+	return verdict(setpriority(PRIO_PROCESS, (id_t)getppid(), 1) == 0, "the priority of init");
+}
+
+static int attack_init_priority_by_user(char **arguments)
+{
+	int before = getpriority(PRIO_PROCESS, (id_t)getppid());
+
+	(void)arguments;
+	setpriority(PRIO_USER, getuid(), before + 1);
+	return verdict(getpriority(PRIO_PROCESS, (id_t)getppid()) != before,
+		       "the priority of all of the user's processes");
+}
+
+static int attack_init_limit(char **arguments)
+{
+	struct rlimit little = {16, 16};
+
+	(void)arguments;
+	return verdict(prlimit(getppid(), RLIMIT_NOFILE, &little, NULL) == 0, "a limit of init");
 }
 
 /* Pid 1 gets only what it has a handler for; it must not die of anything else either. */
@@ -278,6 +323,11 @@ static const struct attack attacks[] = {
 	{"init-ptrace", 0, attack_init_ptrace},
 	{"init-vm", 0, attack_init_vm},
 	{"init-getfd", 0, attack_init_getfd},
+	{"init-scheduler", 0, attack_init_scheduler},
+	{"init-affinity", 0, attack_init_affinity},
+	{"init-priority", 0, attack_init_priority},
+	{"init-priority-by-user", 0, attack_init_priority_by_user},
+	{"init-limit", 0, attack_init_limit},
 	{"init-kill", 0, attack_init_kill},
 	{"kill", 1, attack_kill},
 	{"tgkill", 1, attack_tgkill},

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -298,6 +299,57 @@ static int attack_traced_by_init(char **arguments)
 	wait_for_ever();
 }
 
+/* Init must run to end the others, so it is made to run last. The loops end by themselves some time
+ * after they should have been ended. */
+static int attack_starve_init(char **arguments)
+{
+	struct sched_param none = {0};
+	uint64_t end = now_ms() + 8000;
+	cpu_set_t one;
+
+	(void)arguments;
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setscheduler(getppid(), SCHED_IDLE, &none);
+	sched_setaffinity(getppid(), sizeof(one), &one);
+	setpriority(PRIO_PROCESS, (id_t)getppid(), 19);
+	for (int i = 0; i < 100; i++) {
+		if (fork() == 0) {
+			sched_setaffinity(0, sizeof(one), &one);
+			while (now_ms() < end)
+				;
+			_exit(0);
+		}
+	}
+	wait_for_ever();
+}
+
+/* Init has much to hear of, and so has the supervisor. */
+static int attack_many_stops(char **arguments)
+{
+	pid_t command = getpid();
+
+	(void)arguments;
+	if (fork() == 0) {
+		for (;;) {
+			kill(command, SIGSTOP);
+			kill(command, SIGCONT);
+		}
+	}
+	wait_for_ever();
+}
+
+static int attack_many_children(char **arguments)
+{
+	(void)arguments;
+	for (int i = 0; i < 20; i++)
+		if (fork() == 0)
+			for (;;)
+				if (fork() == 0)
+					_exit(0);
+	wait_for_ever();
+}
+
 static int attack_ignore_everything(char **arguments)
 {
 	(void)arguments;
@@ -349,6 +401,9 @@ static const struct attack attacks[] = {
 	{"dying-callers", 0, attack_dying_callers},
 	{"stop", 0, attack_stop},
 	{"traced-by-init", 0, attack_traced_by_init},
+	{"starve-init", 0, attack_starve_init},
+	{"many-stops", 0, attack_many_stops},
+	{"many-children", 0, attack_many_children},
 	{"ignore-everything", 0, attack_ignore_everything},
 	{"outlive", 1, attack_outlive},
 	{"live", 1, attack_live},

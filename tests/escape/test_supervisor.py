@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import ended
+from conftest import IDENTITIES, ended
 
 TIME = 0.6
 
@@ -34,13 +34,17 @@ def settled(path):
     return path.stat().st_size == size
 
 
-@pytest.mark.parametrize("attack", [
+ATTACKS = [
     "fifo", "long-paths", "unreadable", "many-threads", "many-objects", "full-queue", "blocking-flag", "lingering-close",
-    "dying-callers", "stop", "traced-by-init", "ignore-everything",
-])
-def test_time_runs_out(place, attack):
+    "dying-callers", "stop", "many-stops", "many-children", "starve-init", "traced-by-init", "ignore-everything",
+]
+
+
+@pytest.mark.parametrize("who, attack", [(IDENTITIES[-1], attack) for attack in ATTACKS] +
+                         [("root", attack) for attack in ("starve-init", "blocking-flag") if "root" in IDENTITIES])
+def test_time_runs_out(make_place, who, attack):
     """Each of these waits for ever, and tries to make ward do so as well."""
-    began = time.monotonic()
+    place, began = make_place(who), time.monotonic()
     seconds = {"blocking-flag": 1, "lingering-close": 1.5}.get(attack, TIME)
     process = place.start([place.ward, "run", "--quiet", "--timeout", f"{seconds}s", "--", place.program("supervisor"), attack])
     with ended(process):

@@ -53,6 +53,22 @@ def run_at(place, master, slave, argv, off=(), timeout=15):
     return process.returncode, shown.decode(errors="replace")
 
 
+def gone(place, seconds=2):
+    """True if no ward of this place is left; ends those that are."""
+    left, end = [0], time.monotonic() + seconds
+    while left and time.monotonic() < end:
+        time.sleep(0.05)
+        left = []
+        for entry in os.scandir("/proc"):
+            with contextlib.suppress(OSError):
+                if entry.name.isdigit() and str(place.workspace).encode() in open(entry.path + "/cmdline", "rb").read():
+                    left.append(int(entry.name))
+    for pid in left:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    return not left
+
+
 def attempt(place, name, off=(), natively=False):
     with terminal(place) as (master, slave):
         words = [os.fstat(slave).st_dev, os.fstat(slave).st_rdev] if name == "terminal-inherited" else []
@@ -87,12 +103,13 @@ def test_stopped_command_does_not_stop_the_clock(place):
         assert time.monotonic() - began < 5
 
 
-def test_stopped_job_does_not_outlive_its_time(place):
+@pytest.mark.parametrize("meanwhile", ["true", "while :; do kill -CONT $$; kill -STOP $$; done"], ids=["stopped", "stopped-again-and-again"])
+def test_stopped_job_does_not_outlive_its_time(place, meanwhile):
     """A shell stands behind ward, so ward does stop; its command must not go on behind its back."""
     heartbeat = place.workspace / "heartbeat"
     script = f"""set -m
-        {place.ward} run --quiet --timeout 500ms -- sh -c '
-            exec 3> {heartbeat}; (while :; do echo >&3; sleep 0.02; done) & sleep 0.1; kill -STOP $$'
+        {place.ward} run --quiet --timeout 500ms -- bash -c '
+            exec 3> {heartbeat}; (while :; do echo >&3; sleep 0.02; done) & sleep 0.1; ({meanwhile}) & kill -STOP $$'
         sleep 2; exit 9"""
     with terminal(place) as (master, slave):
         code, shown = run_at(place, master, slave, ["bash", "-c", script])
@@ -100,6 +117,7 @@ def test_stopped_job_does_not_outlive_its_time(place):
         time.sleep(0.3)
         assert heartbeat.stat().st_size == size, shown
         assert code == 9, shown
+    assert gone(place), "ward did not end when its terminal was gone"
 
 
 def test_terminal_is_as_before(place):

@@ -88,6 +88,40 @@ def test_secret_variables_are_not_passed_on(place, name):
     assert code == 0 and "5ecret-b1f0c3" not in said
 
 
+@pytest.mark.parametrize("home", [None, "", "relative", "/", "{workspace}"], ids=["unset", "empty", "relative", "root", "workspace"])
+def test_home_is_known_without_its_variable(make_place, base, home):
+    """The secrets are in the home that the system knows, whatever HOME says."""
+    if os.geteuid() != 0:
+        pytest.skip("this user's own home is not for tests")
+    place = make_place("user")
+    place.write(base / "user/.ssh/id_ed25519", "5ecret-b1f0c3")
+    environment = place.environment(XDG_STATE_HOME=str(place.home / "state"))
+    environment.pop("HOME")
+    if home is not None:
+        environment["HOME"] = home.format(workspace=place.workspace)
+    code, said = place.sandboxed(["cat", base / "user/.ssh/id_ed25519"], environment=environment)
+    assert code == 1 and "Permission denied" in said, said
+
+
+@pytest.mark.parametrize("kind", ["private", "shared", "memfd", "/dev/shm"])
+def test_memory_of_any_kind_counts(place, kind):
+    code, said = place.sandboxed(["python3", "-c", f"""if True:
+        import mmap, os, time
+        kind, size = {kind!r}, 200 << 20
+        if kind == 'private':
+            kept = bytearray(size)
+        else:
+            file = -1 if kind == 'shared' else os.memfd_create('m') if kind == 'memfd' else os.open('/dev/shm/m', os.O_CREAT | os.O_RDWR)
+            if file >= 0:
+                os.ftruncate(file, size)
+            kept = mmap.mmap(file, size)
+            for at in range(0, size, 4096):
+                kept[at] = 1
+        time.sleep(1)
+        print('not limited')"""], ["--memory", "100M"])
+    assert code != 0 and "not limited" not in said
+
+
 def test_no_capability_is_left(place):
     code, said = place.sandboxed(["sh", "-c", "grep -E 'Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs|Seccomp:|Groups' /proc/self/status"])
     values = dict(line.split(":") for line in said.splitlines())

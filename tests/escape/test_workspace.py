@@ -74,7 +74,7 @@ def test_deep_directories_hide_no_secret(place):
 
 def test_many_secret_names_do_not_stop_later_runs(place):
     """Names cost the earlier run nothing and must cost a later one little."""
-    prepare(place, "i=0; while [ $i -lt 3000 ]; do : > .env.$i; i=$((i+1)); done")
+    prepare(place, "touch $(seq -f .env.%g 2000)")
     began = time.monotonic()
     assert later(place, "echo runs") == "runs\n"
     assert time.monotonic() - began < 2
@@ -293,6 +293,7 @@ def test_workspace_owner_decides_who_root_becomes(make_place, plain_user):
         pytest.skip("only root can become another")
     place, (uid, gid) = make_place("root"), plain_user
     os.chown(place.workspace, uid, gid)
+    place.base.chmod(0o755)
     code, said = place.sandboxed(["sh", "-c", "id -u; id -g; id -G; cat " + str(place.file)])
     assert said.split()[:3] == [str(uid), str(gid), str(gid)], said
     assert "outside\n" not in said

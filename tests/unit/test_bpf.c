@@ -226,6 +226,11 @@ static void the_real_table_says_what_the_design_says(void **state)
 	assert_int_equal(ask(SYS_openat2, 0, 0, 0, 0, 0), ERROR(ENOSYS));
 	assert_int_equal(ask(SYS_io_uring_setup, 0, 0, 0, 0, 0), ERROR(ENOSYS));
 	assert_int_equal(ask(SYS_mount, 0, 0, 0, 0, 0), ERROR(EPERM));
+	assert_int_equal(ask(SYS_sched_setscheduler, 1 | high, 0, 0, 0, 0), ERROR(EPERM));
+	assert_int_equal(ask(SYS_sched_setaffinity, 0, 0, 0, 0, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(SYS_setpriority, 2, 0, 0, 0, 0), ERROR(EPERM));
+	assert_int_equal(ask(SYS_setpriority, 0, 0, 5, 0, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(SYS_prlimit64, 1, 0, 0, 0, 0), ERROR(EPERM));
 	assert_int_equal(ask(SYS_ptrace, 0, 0, 0, 0, 0), SECCOMP_RET_ALLOW);
 	assert_int_equal(ask(SYS_connect, 0, 0, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
 	assert_int_equal(ask(100000, 0, 0, 0, 0, 0), ERROR(ENOSYS));

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Help, and what is said to those who mistyped."""
+import re
+
+import pytest
+
+from support import SOURCE
+
+VERBS = ['run', 'check', 'log', 'show', 'audit', 'serve', 'doctor']
+RUN_FLAGS = ['-c', '--workspace', '--cwd', '--level', '--shell', '--login', '--read', '--write', '--deny', '--net', '--allow-socket', '--timeout',
+             '--output', '--env', '--keep-env', '--agent', '--session', '--tool', '--call-id', '--turn', '--reason', '--json', '--quiet', '--no-pty']
+FLAGS = {'run': RUN_FLAGS, 'check': ['--json'], 'log': ['--json', '-n', '--agent', '--session', '--denied'], 'show': ['--json', 'last'],
+         'audit': ['verify', 'export', '--since'], 'serve': ['--stdio'], 'doctor': ['--json']}
+
+
+@pytest.mark.parametrize('verb', VERBS)
+def test_the_help_of_every_verb_names_its_options(plain, verb):
+    done = plain(verb, '--help')
+    assert done.code == 0 and done.err == ''
+    assert done.out.startswith(f'usage: ward {verb}')
+    missing = [flag for flag in FLAGS[verb] if not re.search(rf'(?<![\w-]){re.escape(flag)}(?![\w-])', done.out)]
+    assert not missing
+    assert all(len(line) <= 120 for line in done.out.splitlines())
+
+
+@pytest.mark.parametrize('verb', VERBS)
+def test_an_unknown_option_says_what_to_do(plain, verb):
+    done = plain(verb, '--no-such-option')
+    assert done.code == 125 and done.out == ''
+    assert f'ward {verb} --help' in done.err
+    assert '--no-such-option' in done.err or verb == 'serve'
+
+
+def test_help_lists_the_verbs(plain):
+    for words in (['--help'], ['-h'], ['help']):
+        done = plain(*words)
+        assert done.code == 0
+        for verb in VERBS:
+            assert re.search(rf'^  {verb} ', done.out, re.MULTILINE), verb
+    assert plain().code == 125
+
+
+def test_an_unknown_verb_says_what_to_do(plain):
+    done = plain('runn', '--', 'true')
+    assert done.code == 125 and done.out == ''
+    assert "'runn'" in done.err and 'ward --help' in done.err and 'ward run -- COMMAND' in done.err
+
+
+def test_the_version(plain):
+    assert re.fullmatch(r'ward \d+\.\d+\.\d+\n', plain('--version').out)
+
+
+def test_help_into_a_closed_pipe_is_no_failure(plain):
+    assert plain.shell('$WARD run --help | true; echo ${PIPESTATUS[0]}').out == '0\n'
+
+
+def test_help_that_cannot_be_written_is_a_failure(plain):
+    assert plain.shell('$WARD run --help > /dev/full; echo $?').out == '125\n'
+
+
+def test_the_manual_names_every_flag_of_the_help(plain):
+    manual = (SOURCE / 'docs' / 'ward.1').read_text()
+    for flag in RUN_FLAGS:
+        name = flag.lstrip('-')
+        assert re.search(rf'^\.It Fl {"" if flag == "-c" else "-"}{re.escape(name)}\b', manual, re.MULTILINE), f'{flag} is not in the manual'
+
+
+def test_the_manual_has_no_flag_that_is_not_there(plain):
+    manual = (SOURCE / 'docs' / 'ward.1').read_text()
+    section = manual[manual.index('Options of ward run'):manual.index('Inside the sandbox')]
+    help = plain('run', '--help').out
+    for name in re.findall(r'^\.It Fl -([\w-]+)', section, re.MULTILINE):
+        assert f'--{name}' in help, name
+
+
+def test_doctor_says_which_walls_can_be_built(ward):
+    done = ward('doctor')
+    assert done.code == 0 and 'landlock' in done.out.lower() and 'seccomp' in done.out.lower()

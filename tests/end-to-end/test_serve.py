@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ward serve --stdio: JSON-RPC 2.0, one object a line."""
+import json
+
+import jsonschema
+
+from support import SCHEMA
+
+
+def serve(ward, *lines, **how):
+    """Sends the lines, returns the answers in order; the server ends at the end of its input."""
+    text = ''.join((line if isinstance(line, str) else json.dumps(line)) + '\n' for line in lines)
+    done = ward('serve', '--stdio', input=text, **how)
+    assert done.code == 0, done
+    answers = [json.loads(line) for line in done.out.splitlines()]
+    assert all(answer['jsonrpc'] == '2.0' for answer in answers)
+    return answers
+
+
+def call(method, params=None, id=1):
+    return {'jsonrpc': '2.0', 'id': id, 'method': method, **({} if params is None else {'params': params})}
+
+
+def test_ping_answers_with_the_version(ward):
+    answer, = serve(ward, call('ping', id='a'))
+    assert answer['id'] == 'a' and answer['result']['version'] == ward('--version').out.split()[1]
+
+
+def test_run_answers_with_a_result(ward):
+    answer, = serve(ward, call('run', {'argv': ['sh', '-c', 'echo out; echo err >&2; exit 3']}))
+    jsonschema.validate(answer['result'], SCHEMA)
+    result = answer['result']
+    assert (result['exit_code'], result['stdout'], result['stderr']) == (3, 'out\n', 'err\n')
+
+
+def test_run_takes_shell_text_and_what_the_flags_take(plain):
+    outside = plain.place / 'outside'
+    outside.mkdir()
+    plain.person.own(outside)
+    answers = serve(plain,
+                    call('run', {'command': 'echo $((6 * 7)) | cat'}, 1),
+                    call('run', {'argv': ['sleep', '300'], 'timeout': '500ms'}, 2),
+                    call('run', {'command': f'echo x > {outside}/f', 'write': [str(outside)]}, 3),
+                    call('run', {'command': 'pwd; echo $X', 'cwd': '/usr', 'env': ['X=1']}, 4),
+                    call('run', {'command': 'true', 'agent': 'robot', 'reason': 'why', 'session': 's'}, 5))
+    results = [answer['result'] for answer in answers]
+    assert [answer['id'] for answer in answers] == [1, 2, 3, 4, 5]
+    assert results[0]['stdout'] == '42\n'
+    assert results[1]['timed_out'] is True
+    assert results[2]['exit_code'] == 0 and (outside / 'f').exists()
+    assert results[3]['stdout'] == '/usr\n1\n'
+    assert [r['agent'] for r in plain.records() if r['kind'] == 'run.start'][-1] == 'robot'
+
+
+def test_denials_and_refusals_are_results_too(plain):
+    first, second, third = serve(plain, call('run', {'command': 'echo x > /usr/ward-test; true'}), call('run', {'command': 'rm -rf /'}),
+                                 call('run', {'argv': ['no-such-program']}))
+    assert [d['object'] for d in first['result']['attempts'][0]['denials']] == ['/usr/ward-test']
+    assert second['result']['verdict'] == 'deny' and second['result']['error']['kind'] == 'rejected'
+    assert third['result']['exit_code'] == -1 and third['result']['error']['kind'] == 'engine'
+
+
+def test_the_requests_are_not_the_commands_input(plain):
+    first, second = serve(plain, call('run', {'argv': ['cat']}, 1), call('ping', id=2))
+    assert first['result']['stdout'] == '' and second['id'] == 2
+
+
+def test_every_run_is_recorded(ward):
+    serve(ward, *[call('run', {'argv': ['true']}, number) for number in range(5)])
+    assert [record['kind'] for record in ward.records()] == ['run.start', 'run.end'] * 5
+    assert ward.verify().code == 0
+
+
+def test_bad_json_is_answered_and_does_not_end_the_server(plain):
+    answers = serve(plain, '{not json', '', '[1, 2', '"text"', '{}', '[]', '\x00\x01', call('ping', id=7))
+    assert answers[-1]['id'] == 7
+    codes = [answer['error']['code'] for answer in answers[:-1]]
+    assert set(codes) <= {-32700, -32600} and len(codes) == 6
+    assert codes[0] == -32700
+    assert all(answer['id'] is None for answer in answers[:-1])
+
+
+def test_an_unknown_method_names_those_there_are(plain):
+    answer, = serve(plain, call('fly'))
+    assert answer['error']['code'] == -32601 and 'run' in answer['error']['message'] and answer['id'] == 1
+
+
+def test_bad_parameters_are_named(plain):
+    answers = serve(plain, *[call('run', params) for params in (None, {}, [], 'x', {'argv': []}, {'argv': 'x'}, {'argv': ['x'], 'command': 'y'},
+                                                                  {'argv': ['true'], 'no_such_key': 1}, {'argv': ['true'], 'timeout': 'soon'},
+                                                                  {'argv': ['true'], 'level': 'airtight'}, {'argv': ['true'], 'cwd': 'relative'})])
+    assert [answer['error']['code'] for answer in answers] == [-32602] * 11
+    assert 'no_such_key' in answers[7]['error']['message']
+    assert not plain.log.exists()
+
+
+def test_a_line_that_is_too_long_is_answered_and_skipped(plain):
+    answers = serve(plain, '"' + 'x' * (20 << 20) + '"', call('ping', id=2))
+    assert answers[0]['error']['code'] == -32600 and 'too long' in answers[0]['error']['message']
+    assert answers[1]['id'] == 2
+
+
+def test_a_last_line_without_its_end_is_answered(plain):
+    done = plain('serve', '--stdio', input=json.dumps(call('ping', id=3)))
+    assert json.loads(done.out)['id'] == 3
+
+
+def test_it_needs_to_be_told_where_to_serve(plain):
+    done = plain('serve')
+    assert done.code == 125 and '--stdio' in done.err
