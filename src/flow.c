@@ -354,14 +354,21 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 	struct result *result = flow->result;
 	struct attempt *attempt = result_add_attempt(result);
 	double seconds = (double)flow->request->limits.time_ns / 1e9;
-	uint64_t beyond = 0;
+	uint64_t beyond = 0, unread = 0;
 
 	attempt->level = flow->verdict.level;
 	wall_names(flow->entry.walls, &attempt->walls);
 	for (size_t i = 0; i < flow->mask_paths.count; i++)
 		list_add(&attempt->masks, flow->mask_paths.items[i]);
-	if (flow->observer)
-		beyond = observer_take_denials(flow->observer, attempt);
+	if (flow->observer) {
+		observer_take_denials(flow->observer, attempt);
+		observer_unlisted(flow->observer, &beyond, &unread);
+	}
+	if (unread)
+		list_add_printf(&result->warnings,
+				"%llu calls could not be looked at: their program keeps its memory "
+				"from being read",
+				(unsigned long long)unread);
 	if (beyond)
 		list_add_printf(&result->warnings, "%llu further refusals are not listed",
 				(unsigned long long)beyond);

@@ -124,8 +124,8 @@ static int write_out_links(int root, pid_t tid, char *path, size_t room)
 
 		while (path[0] == '/' && path[1] == '/')
 			memmove(path, path + 1, strlen(path));
-		if (strncmp(path, "/proc", 5) != 0 && strncmp(path, "/dev", 4) != 0 &&
-		    strncmp(path, "/./", 3) != 0)
+		if (strncmp(path, "/proc", 5) != 0 && strncmp(path, "/dev/fd/", 8) != 0 &&
+		    strncmp(path, "/dev/../", 8) != 0 && strncmp(path, "/./", 3) != 0)
 			return 0;
 		plain = path_normalise(
 			path); /* nothing there is a link to another place, but for those below */

@@ -162,6 +162,9 @@ static int find(struct observer *observer, const struct seccomp_notif *call,
 	pid_t tid = (pid_t)call->pid;
 	int r = caller_text(tid, call->data.args[path], text, sizeof(text));
 
+	if (r == -EFAULT)
+		observer->unread++;
+
 	if (r == 0 && !*text && !(flags & AT_EMPTY_PATH))
 		r = -ENOENT;
 	if (r == 0)

@@ -207,10 +207,15 @@ void observer_serve(struct observer *observer)
 	}
 }
 
-uint64_t observer_take_denials(struct observer *observer, struct attempt *attempt)
+void observer_take_denials(struct observer *observer, struct attempt *attempt)
 {
 	attempt->denials = STEAL(observer->ledger.denials);
 	attempt->denial_count = observer->ledger.count;
 	observer->ledger.count = 0;
-	return observer->ledger.beyond;
+}
+
+void observer_unlisted(const struct observer *observer, uint64_t *ret_beyond, uint64_t *ret_unread)
+{
+	*ret_beyond = observer->ledger.beyond;
+	*ret_unread = observer->unread;
 }

@@ -33,6 +33,8 @@ void observer_free(struct observer *observer);
 int observer_fd(const struct observer *observer);
 /* Does what is to be done now, a bounded amount; never blocks. */
 void observer_serve(struct observer *observer);
-/* Moves what was refused so far into the attempt, each object once; returns how many objects more
- * there were. */
-uint64_t observer_take_denials(struct observer *observer, struct attempt *attempt);
+/* Moves what was refused so far into the attempt, each object once. */
+void observer_take_denials(struct observer *observer, struct attempt *attempt);
+/* How many refused objects more there were than are listed, and how many calls could not be looked
+ * at, because their program kept its memory from being read: those met the walls unseen. */
+void observer_unlisted(const struct observer *observer, uint64_t *ret_beyond, uint64_t *ret_unread);

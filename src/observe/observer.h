@@ -38,6 +38,7 @@ struct observer {
 	size_t bound_count;
 	struct waiting *waiting;
 	size_t waiting_count;
+	uint64_t unread; /* calls whose paths could not be read */
 };
 
 enum trap_kind {

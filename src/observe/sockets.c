@@ -270,6 +270,23 @@ static void remember_bound(struct observer *observer, int directory, const char 
 	observer->bound[observer->bound_count++] = bound;
 }
 
+/* The session's own /tmp and shared memory: what is there was made inside. A workspace below /tmp
+ * is not part of it. */
+static bool is_private(const struct observer *observer, const char *path)
+{
+	const struct list *writable = observer->observed->writable;
+
+	if (path_is_under(path, "/dev/shm"))
+		return true;
+	if (!list_has(writable, "/tmp"))
+		return false;
+	for (size_t i = 0; i < writable->count; i++)
+		if (strcmp(writable->items[i], "/tmp") != 0 &&
+		    path_is_under(path, writable->items[i]))
+			return false;
+	return path_is_under(path, "/tmp");
+}
+
 static bool was_bound_inside(const struct observer *observer, const struct stat *st)
 {
 	for (size_t i = 0; i < observer->bound_count; i++)
@@ -284,13 +301,20 @@ static bool was_bound_inside(const struct observer *observer, const struct stat 
 static int allowed_host_socket(const struct observer *observer, const char *path,
 			       char real[static PATH_MAX])
 {
+	_cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
+	char link[64];
 	struct stat st;
+	ssize_t length;
 
-	if (!realpath(path, real) || stat(real, &st) < 0 || !S_ISSOCK(st.st_mode))
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode))
 		return -1;
+	/* By the name of what was opened: the way to it may have changed since. */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, real, PATH_MAX - 1);
+	real[MAX(length, 0)] = '\0';
 	for (size_t i = 0; i < observer->observed->sockets->count; i++)
 		if (strcmp(observer->observed->sockets->items[i], real) == 0)
-			return open(real, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+			return STEAL_FD(fd);
 	return -2;
 }
 
@@ -326,7 +350,7 @@ static void connect_unix(struct observer *observer, const struct seccomp_notif *
 		return;
 	}
 	if (r == 0 && found.exists && S_ISSOCK(found.st.st_mode) &&
-	    was_bound_inside(observer, &found.st)) {
+	    (is_private(observer, found.path) || was_bound_inside(observer, &found.st))) {
 		perform_connect(observer, call->id, fd, found.fd, (const struct sockaddr *)address,
 				length);
 		return;
@@ -372,7 +396,11 @@ static void bind_unix(struct observer *observer, const struct seccomp_notif *cal
 		answer(observer, call->id, r < 0 ? -r : EINTR);
 		return;
 	}
-	if (found.exists || strlen(found.name) >= sizeof(by_name.sun_path)) {
+	if (is_private(observer, found.path)) {
+		/* Nothing to be remembered, so the walls may decide, and the socket keeps the name
+		 * it was given. */
+		answer_continue(observer, call->id);
+	} else if (found.exists || strlen(found.name) >= sizeof(by_name.sun_path)) {
 		answer(observer, call->id, found.exists ? EADDRINUSE : ENAMETOOLONG);
 	} else if (!may_write(observer, found.path, &mask)) {
 		refuse(observer, call, trap, "write", found.path, rule_write, EACCES);

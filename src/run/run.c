@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 /* SIGTSTP comes from a keyboard whose mode is not ours, or from another process; SIGCONT after any
@@ -139,21 +140,26 @@ static void command_stopped(struct run *run, int signal)
 	order(run, INIT_CONTINUE, 0);
 }
 
-static void hear_init(struct run *run)
+/* One thing that init has to say; false if there is none. */
+static bool hear_init(struct run *run)
 {
 	struct outcome *outcome = run->outcome;
 	struct init_event event;
+	ssize_t length = recv(run->entry->control, &event, sizeof(event), MSG_DONTWAIT);
 
-	if (read(run->entry->control, &event, sizeof(event)) != sizeof(event)) {
+	if (length < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (length != sizeof(event)) {
 		close_fd(&run->entry->control);
-		return;
+		return false;
 	}
 	if (event.stopped) {
-		command_stopped(run, event.stopped);
-		return;
+		if (!run->gone)
+			command_stopped(run, event.stopped);
+		return true;
 	}
 	run->told = true;
-	run->ended = event.alone;
+	run->ended = run->ended || event.alone;
 	outcome->exec_error = event.exec_error;
 	outcome->status = event.status;
 	outcome->cpu_ms = event.cpu_ms;
@@ -162,6 +168,7 @@ static void hear_init(struct run *run)
 	outcome->io_write = event.written_bytes;
 	outcome->tasks = event.tasks;
 	outcome->duration_ms = (double)(monotonic_ns() - run->started) / 1e6;
+	return true;
 }
 
 static void hear_signals(struct run *run)
@@ -174,8 +181,10 @@ static void hear_signals(struct run *run)
 			if (run->entry->terminal >= 0)
 				terminal_copy_size(run->streams, run->entry->terminal);
 			break;
-		case SIGCONT:
-			break; /* seen where we stopped */
+		case SIGCONT: /* whoever ends a stopped job by a signal lets it go on afterwards, so
+				 that it sees it */
+			order(run, INIT_CONTINUE, 0);
+			break;
 		default:
 			order(run, INIT_SIGNAL, (int)info.ssi_signo);
 		}
@@ -283,8 +292,11 @@ static void serve_once(struct run *run)
 		hear_signals(run);
 	if (fds[1].revents)
 		hear_init(run);
-	if (fds[3].revents)
+	if (fds[3].revents) {
 		run->gone = run->ended = true;
+		while (run->entry->control >= 0 && hear_init(run))
+			; /* its last words may stand behind others */
+	}
 	if (run->streams->input && run->streams->input->from < 0 &&
 	    pump_finished(run->streams->input)) {
 		pump_free(run->streams->input); /* closes the pipe: the command sees the end of its

@@ -21,8 +21,9 @@ static uint64_t kilobytes_after(const char *text, const char *name)
 	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
 }
 
-/* What it has written to, memory that it shares with others included; not the files it maps. */
-static uint64_t own_memory(int proc, const char *pid)
+/* What it has written to, not the files it maps. What it shares with others is counted once, as
+ * much as the largest has. */
+static uint64_t own_memory(int proc, const char *pid, uint64_t *shared)
 {
 	char path[64], text[2048];
 	ssize_t length;
@@ -35,7 +36,8 @@ static uint64_t own_memory(int proc, const char *pid)
 	length = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	text[MAX(length, 0)] = '\0';
-	return 1024 * (kilobytes_after(text, "\nRssAnon:") + kilobytes_after(text, "\nRssShmem:"));
+	*shared = MAX(*shared, 1024 * kilobytes_after(text, "\nRssShmem:"));
+	return 1024 * kilobytes_after(text, "\nRssAnon:");
 }
 
 int usage_count(int proc, uint64_t most, struct usage *ret_usage)
@@ -43,6 +45,7 @@ int usage_count(int proc, uint64_t most, struct usage *ret_usage)
 	int fd = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *entry;
+	uint64_t shared = 0;
 
 	if (!directory) {
 		int errnum = errno;
@@ -56,8 +59,9 @@ int usage_count(int proc, uint64_t most, struct usage *ret_usage)
 		    strcmp(entry->d_name, "1") == 0)
 			continue;
 		ret_usage->processes++;
-		ret_usage->memory += own_memory(proc, entry->d_name);
+		ret_usage->memory += own_memory(proc, entry->d_name, &shared);
 	}
 	closedir(directory);
+	ret_usage->memory += shared;
 	return 0;
 }

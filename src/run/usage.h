@@ -8,7 +8,7 @@
 
 struct usage {
 	uint64_t processes; /* without init */
-	uint64_t memory;    /* bytes written to, what is shared counted for each who shares it */
+	uint64_t memory;    /* bytes written to; of what is shared, as much as the largest holds */
 };
 
 /* proc: the sandbox's /proc. 0 or -errno. Stops counting at most processes, which is then what it

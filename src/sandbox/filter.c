@@ -125,6 +125,9 @@ static const struct bpf_rule personality_kinds[] = {
 	END,
 };
 
+/* A lease on a file that one may read makes its writers outside wait. */
+static const struct bpf_rule fcntl_commands[] = {{1, BPF_MASKED_IS, ALL, F_SETLEASE, REFUSE}, END};
+
 /* Init must get the processor whatever the command does: everything else inside ends only when init
  * does. It is pid 1, and of the command's own user. */
 static const struct bpf_rule not_init[] = {{0, BPF_MASKED_IS, ALL, 1, REFUSE}, END};
@@ -213,7 +216,7 @@ static const struct bpf_call calls[] = {
 	{SYS_msgsnd, ALLOW},
 	{SYS_msgrcv, ALLOW},
 	{SYS_msgctl, ALLOW},
-	{SYS_fcntl, ALLOW},
+	{SYS_fcntl, ALLOW, fcntl_commands},
 	{SYS_flock, ALLOW},
 	{SYS_fsync, ALLOW},
 	{SYS_fdatasync, ALLOW},

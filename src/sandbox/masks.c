@@ -89,7 +89,7 @@ static int cover_if_there(const char *source, const char *path)
 
 /* One record of the text: what to do with which path, and what must lie there. */
 struct item {
-	char kind; /* F: mask a file, D: mask a directory, P: pin it */
+	char kind; /* F: mask a file, D: mask a directory, P: pin it, R: hold a file read-only */
 	dev_t device;
 	ino_t inode;
 	const char *path;
@@ -141,21 +141,22 @@ static int apply_mask(unsigned index, const struct item *item, struct failure *f
 	return r;
 }
 
-/* A directory above a mask becomes a mount of its own, over itself. */
+/* A directory above a mask, or a file to be held, becomes a mount of its own, over itself. */
 static int pin(const struct item *item, struct failure *failure)
 {
 	int target = open_target(item->path), tree = -1, r = -1;
+	struct stat st;
 
-	if (target >= 0)
+	if (target < 0 || (item->kind == 'R' && has_moved(item, target, &st)))
+		errno = ESTALE;
+	else
 		tree = sys_open_tree(target, "",
 				     MOUNT_CLONE | MOUNT_AT_RECURSIVE | AT_EMPTY_PATH | O_CLOEXEC);
-	if (tree >= 0)
+	if (tree >= 0 &&
+	    (item->kind != 'R' || sys_mount_setattr(tree, "", AT_EMPTY_PATH, MOUNT_RDONLY, 0) == 0))
 		r = sys_move_mount(tree, "", target, "", MOUNT_FROM_EMPTY | MOUNT_TO_EMPTY);
-	if (r < 0) {
-		if (target < 0)
-			errno = ESTALE;
+	if (r < 0)
 		stage_fail(failure, "holding", item->path);
-	}
 	close_fd(&tree);
 	close_fd(&target);
 	return r;
@@ -178,8 +179,9 @@ int stage_masks(unsigned walls, const char *text, size_t length, struct failure 
 		return stage_fail(failure, "writing", "/etc/hosts and resolv.conf of the sandbox");
 	for (const char *next = text; next < end;) {
 		next = read_item(next, &item);
-		if (item.kind == 'P' ? pin(&item, failure) < 0
-				     : prepare_mask(index++, &item, failure) < 0)
+		if (item.kind == 'P' || item.kind == 'R'
+			    ? pin(&item, failure) < 0
+			    : prepare_mask(index++, &item, failure) < 0)
 			return -1;
 	}
 	if (chmod(STORE, 0) < 0 ||
@@ -191,7 +193,7 @@ int stage_masks(unsigned walls, const char *text, size_t length, struct failure 
 	index = 0;
 	for (const char *next = text; next < end;) {
 		next = read_item(next, &item);
-		if (item.kind != 'P' && apply_mask(index++, &item, failure) < 0)
+		if (item.kind != 'P' && item.kind != 'R' && apply_mask(index++, &item, failure) < 0)
 			return -1;
 	}
 	return 0;

@@ -339,9 +339,9 @@ static bool is_writable(const struct sandbox *sandbox, const char *path)
 /* A mask holds a name, not the directories above it. Where those are writable they could be
  * renamed, and the next run would not know the secret by its new name: so each is made a mount of
  * its own, which the kernel does not let anybody rename. */
-static void add_pins(const struct sandbox *sandbox, const struct mask *mask, struct list *pins)
+static void add_pins(const struct sandbox *sandbox, const char *path, struct list *pins)
 {
-	_cleanup_free_ char *parent = strdup(mask->path);
+	_cleanup_free_ char *parent = strdup(path);
 	size_t first = pins->count;
 	char *slash;
 
@@ -360,20 +360,48 @@ static void add_pins(const struct sandbox *sandbox, const struct mask *mask, str
 	}
 }
 
+/* ward's own program may lie in the workspace (a clone of its repository), and is executed outside
+ * at the next call: it and its launcher are held read-only. */
+static void add_own_program(const struct sandbox *sandbox, struct list *pins, struct buffer *text)
+{
+	char self[PATH_MAX], launcher[PATH_MAX + 16];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *const own[] = {self, launcher};
+	struct stat st;
+
+	if (length <= 0)
+		return;
+	self[length] = '\0';
+	snprintf(launcher, sizeof(launcher), "%.*s/../ward", (int)(strrchr(self, '/') - self),
+		 self);
+	for (size_t i = 0; i < ELEMENTS(own); i++) {
+		_cleanup_free_ char *path = path_normalise(own[i]);
+
+		if (!is_writable(sandbox, path) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+			continue;
+		add_pins(sandbox, path, pins);
+		buffer_printf(text, "R %llu %llu %s", (unsigned long long)st.st_dev,
+			      (unsigned long long)st.st_ino, path);
+		buffer_add_char(text, '\0');
+	}
+}
+
 /* The masks and pins as one file of memory: records as stage_masks reads them. */
 static int send_masks(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
 		      int *ret_fd)
 {
 	_cleanup_list_ struct list pins = {0};
 	struct go go = {.fd = -1};
-	_cleanup_buffer_ struct buffer text = {0};
+	_cleanup_buffer_ struct buffer text = {0}, own = {0};
 
+	add_own_program(sandbox, &pins, &own);
 	for (size_t i = 0; i < masks->count; i++)
-		add_pins(sandbox, &masks->items[i], &pins);
+		add_pins(sandbox, masks->items[i].path, &pins);
 	for (size_t i = 0; i < pins.count; i++) {
 		buffer_printf(&text, "P 0 0 %s", pins.items[i]);
 		buffer_add_char(&text, '\0');
 	}
+	buffer_add(&text, own.data, own.length);
 	for (size_t i = 0; i < masks->count; i++) {
 		buffer_printf(&text, "%c %llu %llu %s", masks->items[i].is_directory ? 'D' : 'F',
 			      (unsigned long long)masks->items[i].device,

@@ -144,6 +144,14 @@ def test_exclusive_creation_of_what_exists_is_no_refusal(plain):
     assert result['attempts'][0]['denials'] == []
 
 
+@pytest.mark.parametrize('name', ['comm', 'oom_score_adj', 'task/self/comm', 'mem', 'uid_map', 'attr/current'])
+def test_a_process_writes_about_itself_or_the_refusal_is_known(ward, name):
+    script = ('import os, sys\nname = sys.argv[1].replace("self", str(os.getpid()))\n'
+              'try: os.close(os.open("/proc/self/" + name, os.O_WRONLY))\nexcept OSError as e: print(e.errno)')
+    result = ward.result('--', '/usr/bin/python3', '-I', '-c', script, name)
+    assert bool(result['stdout']) == bool(result['attempts'][0]['denials']) or result['stdout'].strip() in ('2', '22'), result['stdout']
+
+
 def test_mkdir_p_below_a_foreign_tree_is_refused_once_and_by_its_first_new_name(ward, outside):
     assert ward.denied(f'mkdir -p {outside}/a/b/c') == [('write', f'{outside}/a')]
 

@@ -178,7 +178,8 @@ def test_tracing_of_its_own_children(ward):
 def test_debugging_of_its_own_children(ward):
     needs('gdb')
     ward.file('d.c', '#include <stdio.h>\nint answer(int x) { return x * 2; }\nint main(void) { printf("%d\\n", answer(21)); return 0; }\n')
-    out = works(ward, 'gcc -g -O0 -o d d.c; gdb -nx -batch -ex "break answer" -ex run -ex "print x" -ex bt -ex continue ./d 2>&1')
+    out = works(ward, 'gcc -g -O0 -o d d.c; gdb -nx -batch -ex "break answer" -ex run -ex "print x" -ex bt -ex continue ./d 2>&1',
+                env={'PYTHONDONTWRITEBYTECODE': '1'})
     assert '$1 = 21' in out and '#1 ' in out and '\n42\n' in out, out
 
 

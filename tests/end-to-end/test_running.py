@@ -111,7 +111,7 @@ def test_signals_reach_every_process_of_the_commands_group(plain):
 @pytest.mark.parametrize('way', DAEMONS)
 def test_a_timeout_ends_daemons_too(ward, way):
     word = marker()
-    result = ward.result('--timeout', '1500ms', '--', 'sh', '-c', DAEMONS[way].format(word))
+    result = ward.result('--timeout', '1s', '--', 'sh', '-c', DAEMONS[way].format(word))
     assert result['status'] == 124 and result['timed_out'] is True
     assert all_gone(word)
 
@@ -163,7 +163,7 @@ def test_level_none_runs_with_a_notice(ward):
 @pytest.mark.parametrize('way', DAEMONS)
 def test_level_none_ends_its_tree_too(ward, way):
     word = marker()
-    done = ward.run('sh', '-c', DAEMONS[way].format(word), flags=['--level', 'none', '--timeout', '1500ms'], timeout=30)
+    done = ward.run('sh', '-c', DAEMONS[way].format(word), flags=['--level', 'none', '--timeout', '1s'], timeout=30)
     assert done.code == 124
     assert all_gone(word)
     script = DAEMONS[way].format(word).replace('; sleep 300', '').replace(' wait', ' :')

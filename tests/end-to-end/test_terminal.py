@@ -57,13 +57,22 @@ def test_the_window_has_its_size(terminal):
     assert terminal.does('ward run -- stty size') == '50 132\n'
 
 
+WINDOW = '''
+import os, signal, time
+signal.signal(signal.SIGWINCH, lambda *_: os.write(1, b"now %d x %d\\n" % tuple(os.get_terminal_size())))
+print("ready to look", flush=True)
+for _ in range(600): time.sleep(0.1)
+'''
+
+
 def test_a_change_of_the_windows_size_arrives(terminal):
-    terminal.type("ward run -- bash -c 'trap \"stty size\" WINCH; echo go$((1)); for i in $(seq 600); do sleep 0.05; done'", 'go1')
-    terminal.setwinsize(40, 120)
-    terminal.expect_exact('40 120')
-    terminal.setwinsize(20, 60)
-    terminal.expect_exact('20 60')
+    terminal.ward.file('window.py', WINDOW)
+    terminal.type('ward run -- /usr/bin/python3 window.py', 'ready to look')
+    for rows, columns in ((40, 120), (20, 60), (33, 77)):
+        terminal.setwinsize(rows, columns)
+        terminal.expect_exact(f'now {columns} x {rows}')
     terminal.sendintr()
+    terminal.expect_exact('KeyboardInterrupt')
     terminal.ready()
 
 

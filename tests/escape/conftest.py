@@ -35,6 +35,8 @@ class Place:
             directory.mkdir(exist_ok=True)
             self.give(directory)
         self.file = self.write(self.outside / "file", "outside\n")
+        os.mkfifo(self.outside / "pipe", 0o600)
+        self.give(self.outside / "pipe")
         self.ward, self.unwalled = programs / "ward", programs / "ward-unwalled"
 
     def give(self, path):

@@ -225,6 +225,20 @@ static int attack_file_flags(char **arguments)
 	return verdict(ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0, "FS_IOC_SETFLAGS");
 }
 
+/* Whoever wants to write to the file has to wait until we give the lease back. */
+static int attack_lease(char **arguments)
+{
+	return verdict(fcntl(open_for_reading(arguments[0]), F_SETLEASE, F_RDLCK) == 0,
+		       "F_SETLEASE");
+}
+
+/* A read-only mount does not stop writing to what is not a regular file. Opened for both, it does
+ * not wait for a reader. */
+static int attack_write_fifo(char **arguments)
+{
+	return write_to(open(below(arguments[1], "pipe"), O_RDWR | O_NONBLOCK));
+}
+
 static int attack_through_link(char **arguments)
 {
 	unlink("link");
@@ -334,7 +348,7 @@ static int attack_swapped_link(char **arguments)
 }
 
 /* Arguments: a file that exists outside, and the directory that holds it, with an empty directory
- * "empty" in it. */
+ * "empty" and a FIFO "pipe" in it. */
 static const struct attack attacks[] = {
 	{"open", 2, attack_open},
 	{"open-and-cut", 2, attack_open_and_cut},
@@ -367,6 +381,8 @@ static const struct attack attacks[] = {
 	{"setxattr", 2, attack_setxattr},
 	{"fsetxattr", 2, attack_fsetxattr},
 	{"file-flags", 2, attack_file_flags},
+	{"lease", 2, attack_lease},
+	{"write-fifo", 2, attack_write_fifo},
 	{"through-link", 2, attack_through_link},
 	{"through-root", 2, attack_through_root},
 	{"through-parent", 2, attack_through_parent},

@@ -312,6 +312,45 @@ static int attack_sendmmsg(char **arguments)
 	return verdict(fd >= 0 && sendmmsg(fd, &message, 1, 0) == 1, "sendmmsg");
 }
 
+/* Arguments: a socket of the host that is allowed, the directory that holds it, a link to one that
+ * holds another. */
+static char **exchanged;
+
+static void *exchange_directories(void *unused)
+{
+	(void)unused;
+	for (;;)
+		renameat2(AT_FDCWD, exchanged[1], AT_FDCWD, exchanged[2], RENAME_EXCHANGE);
+	return NULL;
+}
+
+static int attack_allowed(char **arguments)
+{
+	struct sockaddr_un address = address_of(arguments[0]);
+	uint64_t end = now_ms() + 2 * RACE_MS;
+	bool connected = false;
+
+	exchanged = arguments;
+	start_racer(exchange_directories, NULL);
+	while (now_ms() < end) {
+		int fd = new_socket(SOCK_STREAM | SOCK_NONBLOCK);
+		struct sockaddr_un peer = {0};
+		socklen_t length = sizeof(peer);
+
+		if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+		    getpeername(fd, (struct sockaddr *)&peer, &length) == 0) {
+			connected = true;
+			if (strcmp(peer.sun_path, arguments[0]) != 0)
+				return verdict(true, "connecting to the other socket");
+		}
+		close(fd);
+	}
+	if (!connected)
+		cannot_try("connecting to the allowed socket");
+	errno = ETIMEDOUT;
+	return verdict(false, "connecting to the other socket");
+}
+
 /* Numbers of inodes come again: makes and removes sockets, says so by the file "ready", then tries
  * those that the host made since. Arguments: a directory in the workspace. */
 static int attack_reused_inode(char **arguments)
@@ -367,6 +406,7 @@ static const struct attack attacks[] = {
 	{"pair-raw", 1, attack_pair_raw},
 	{"sendto", 1, attack_sendto},
 	{"sendmmsg", 1, attack_sendmmsg},
+	{"allowed", 3, attack_allowed},
 	{"reused-inode", 1, attack_reused_inode},
 };
 

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import dataclasses
 import os
+import pathlib
 import pty
 import selectors
 import socket
@@ -28,7 +29,7 @@ class Attack:
     walls: tuple
     # What is said to the program; {names} are of the place.
     words: tuple = ()
-    # What has to be there: see prepare().
+    # What has to be there: see prepared().
     needs: tuple = ()
     who: tuple = ("root", "user")
     # As whom it can be shown to be real; None: as all in who. Empty: no switch lays it open.
@@ -73,6 +74,9 @@ ATTACKS = [
           ("readonly", "notify"), words=FILE),
     Attack("files", "futimens", ("readonly", "notify"), FILE),
     Attack("files", "file-flags", ("readonly",), FILE),
+    Attack("files", "lease", ("seccomp",), FILE),
+    # A read-only mount is no wall for what is not a regular file.
+    Attack("files", "write-fifo", ("landlock", "notify"), FILE),
     Attack("kernel", "memory-program", WRITING, ("{programs}/files", "open", *FILE)),
 
     # Set-id bits.
@@ -130,7 +134,7 @@ ATTACKS = [
     *each("sockets", "stream through-link through-root through-fd rewritten-address swapped-link swapped-fd", ("notify",),
           words=("{stream}",), needs=("services",)),
     Attack("sockets", "seqpacket", ("notify",), ("{seqpacket}",), needs=("services",)),
-    Attack("sockets", "stream", ("run", "notify"), ("{hidden}",), needs=("hidden",), **AS_ROOT),
+    Attack("sockets", "stream", ("run", "notify"), ("{hidden}",), needs=("services", "hidden"), **AS_ROOT),
     Attack("sockets", "abstract", ("netns", "landlock", "notify"), ("{abstract}",), needs=("services",)),
     Attack("sockets", "swapped-bind", ("readonly", "landlock"), ("{outside}/new",), also=("notify",)),
     *each("sockets", "datagram datagram-high-bits raw pair-datagram pair-raw sendto sendmmsg", ("seccomp",),
@@ -249,14 +253,12 @@ def prepared(place, attack):
     with contextlib.ExitStack() as stack:
         for need in attack.needs:
             if need == "services":
-                words.update(stack.enter_context(contextlib.closing(Services(place))).words)
+                services = stack.enter_context(contextlib.closing(Services(place)))
+                words.update(services.words)
             elif need == "hidden":
-                words["hidden"] = path = f"/run/ward-escape-{os.getpid()}"
-                server = stack.enter_context(socket.socket(socket.AF_UNIX))
-                server.bind(path)
-                stack.callback(os.unlink, path)
-                server.listen(10)
-                threading.Thread(target=lambda s=server: s.accept()[0].send(b"h"), daemon=True).start()
+                words["hidden"] = pathlib.Path(f"/run/ward-escape-{os.getpid()}")
+                stack.callback(words["hidden"].unlink)
+                services.unix(place, socket.SOCK_STREAM, words["hidden"])
             elif need == "victim":
                 victim = stack.enter_context(ended(place.start(["sleep", "60"], stdout=subprocess.DEVNULL)))
                 words["pid"] = victim.pid
@@ -293,6 +295,8 @@ def prepared(place, attack):
             elif need == "unreadable":
                 place.copy(place.programs / "setid", place.workspace / "unreadable", 0o111)
             elif need == "setuid":
+                if os.geteuid() != 0:
+                    pytest.skip("only root can make such a program")
                 words["setuid"] = place.outside / "setuid"
                 words["setuid"].write_bytes((place.programs / "setid").read_bytes())
                 words["setuid"].chmod(0o4755)
@@ -345,8 +349,10 @@ def test_attack_fails(make_place, attack, who):
 
 @pytest.mark.parametrize("attack, who", parameters(lambda attack, who: [([], [])] * shown_as(attack, who)))
 def test_attack_is_real(make_place, attack, who):
-    place = make_place(who)
-    code, said = attempt(place, attack, attack.walls + attack.also, attack.natively)
+    for _ in range(5):  # a race is not won every time, least of all on a busy machine
+        code, said = attempt(make_place(who), attack, attack.walls + attack.also, attack.natively)
+        if code == SUCCEEDED:
+            break
     if code != SUCCEEDED and attack.program in MACHINE_MAY_REFUSE and \
             attempt(make_place(who), attack, natively=True)[0] != SUCCEEDED:
         pytest.skip("this machine refuses it by itself")
@@ -358,4 +364,18 @@ def test_attack_is_real(make_place, attack, who):
 def test_attack_fails_behind_one_wall(make_place, attack, who, wall):
     others = tuple(other for other in attack.walls if other != wall)
     code, said = attempt(make_place(who), attack, others)
+    assert code == REFUSED, said
+
+
+@pytest.mark.parametrize("name, word", [("stream", "stream"), ("seqpacket", "seqpacket"), ("abstract", "abstract"), ("datagram", "datagram"),
+                                        ("raw", "datagram"), ("pair-raw", "datagram"), ("through-link", "stream")])
+def test_full_network_opens_no_unix_socket(place, name, word):
+    with contextlib.closing(Services(place)) as services:
+        code, said = place.sandboxed([place.program("sockets"), name, services.words[word]], ["--net", "full"])
+    assert code == REFUSED, said
+
+
+@pytest.mark.parametrize("name", ["raw", "raw6", "packet", "vsock", "alg", "netlink-events", "netlink-diagnosis", "netlink-change"])
+def test_full_network_is_tcp_and_udp(place, name):
+    code, said = place.sandboxed([place.program("network"), name], ["--net", "full"])
     assert code == REFUSED, said

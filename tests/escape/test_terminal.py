@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from conftest import REFUSED, SUCCEEDED
+from conftest import IDENTITIES, REFUSED, SUCCEEDED
 
 # Attack, and the wall that stops it; None: it is shown to be real by running it without ward.
 ATTACKS = [
@@ -104,8 +104,9 @@ def test_stopped_command_does_not_stop_the_clock(place):
 
 
 @pytest.mark.parametrize("meanwhile", ["true", "while :; do kill -CONT $$; kill -STOP $$; done"], ids=["stopped", "stopped-again-and-again"])
-def test_stopped_job_does_not_outlive_its_time(place, meanwhile):
+def test_stopped_job_does_not_outlive_its_time(make_place, meanwhile):
     """A shell stands behind ward, so ward does stop; its command must not go on behind its back."""
+    place = make_place(IDENTITIES[-1])
     heartbeat = place.workspace / "heartbeat"
     script = f"""set -m
         {place.ward} run --quiet --timeout 500ms -- bash -c '

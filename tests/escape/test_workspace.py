@@ -48,6 +48,20 @@ def test_link_with_a_secret_name_hides_no_secret(place, target):
     assert said.startswith("runs"), said
 
 
+
+
+def test_program_of_ward_in_the_workspace(place):
+    """Who replaces it is run without walls the next time."""
+    for name in ("ward", "bin/ward"):
+        (place.workspace / "bin").mkdir(exist_ok=True)
+        place.give(place.workspace / "bin")
+        ward = place.copy(place.ward, place.workspace / name)
+        for script in ("echo forged > new; chmod 755 new; mv -f new {}", "rm -f {}", "echo forged > {}",
+                       "mv bin b; mkdir bin; echo forged > bin/ward"):
+            place.run([ward, "run", "--quiet", "--", "sh", "-c", script.format(name)])
+            assert ward.exists() and ward.read_bytes() == place.ward.read_bytes(), script
+
+
 @pytest.mark.parametrize("mode", ["000", "100", "300", "400"])
 def test_closed_directory_hides_no_secret(place, mode):
     secret(place, "a/b/.env")
@@ -190,6 +204,8 @@ def test_secrets_of_a_home_that_is_the_workspace(place, preparation):
     assert MARK not in said
 
 
+
+
 @pytest.mark.parametrize("preparation", [
     "mv .local l",
     "mv .local/state s",
@@ -227,6 +243,8 @@ def test_planted_session_opens_nothing(place):
     for session in "st":
         place.sandboxed(["sh", "-c", "echo x > /tmp/planted"], ["--session", session])
     assert not (place.outside / "planted").exists()
+
+
 
 
 def test_state_inside_the_workspace(place):
@@ -283,6 +301,40 @@ def test_sockets_made_by_the_host_are_not_ours(place):
     finally:
         thread.join()
         for server in servers:
+            server.close()
+    assert code == REFUSED, said
+
+
+def serve(path, kept):
+    """A server of the host that accepts whoever connects."""
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(path))
+    os.chmod(path, 0o777)
+    server.listen(4096)
+    kept.append(server)
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                server.accept()[0].close()
+
+    threading.Thread(target=accept, daemon=True).start()
+
+
+def test_allowed_socket_is_the_only_one(place):
+    """Its directory lies in the workspace, and is now a link to one with another socket of that name."""
+    directory, kept = place.workspace / "d", []
+    directory.mkdir()
+    place.give(directory)
+    serve(directory / "s", kept)
+    serve(place.outside / "s", kept)
+    (place.workspace / "link").symlink_to(place.outside)
+    try:
+        code, said = place.sandboxed([place.program("sockets"), "allowed", directory / "s", "d", "link"],
+                                     ["--allow-socket", directory / "s"])
+    finally:
+        for server in kept:
+            server.shutdown(socket.SHUT_RDWR)
             server.close()
     assert code == REFUSED, said
 
