@@ -232,6 +232,18 @@ static bool pattern_matches(const struct walk *walk, const char *path)
 	return false;
 }
 
+/* Git's loose objects lie in up to 256 directories by the first two digits of their hashes, and
+ * nobody keeps secrets there. No run can move one there either: what lies above a secret cannot be
+ * renamed. */
+static bool is_object_directory(const struct walk *walk, size_t length, const char *name)
+{
+	static const char objects[] = "/.git/objects", digits[] = "0123456789abcdef";
+	size_t tail = sizeof(objects) - 1;
+
+	return strlen(name) == 2 && strspn(name, digits) == 2 && length > tail &&
+	       strncmp(walk->path + length - tail, objects, tail) == 0;
+}
+
 /* One entry of a directory that walk->path (length bytes of it) names. */
 static int walk_entry(struct walk *walk, int directory, size_t length, const struct entry64 *entry,
 		      enum why why, unsigned depth, struct error **ret_error)
@@ -254,7 +266,7 @@ static int walk_entry(struct walk *walk, int directory, size_t length, const str
 		strcpy(found, walk->path);
 		return mask(walk, found, why, depth, ret_error);
 	}
-	if (!may_be_directory)
+	if (!may_be_directory || is_object_directory(walk, length, name))
 		return 0;
 	child = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (child >= 0)

@@ -2,6 +2,7 @@
 """Places in which attacks are tried: the attack programs built, a plain user, and per test a workspace, a home and
 something outside to attack."""
 
+import concurrent.futures
 import contextlib
 import os
 import pathlib
@@ -142,8 +143,15 @@ def plain_user(base):
         subprocess.run(["userdel", name], capture_output=True)
 
 
+@pytest.fixture(scope="session")
+def remover():
+    """Removes places while the next test runs: freeing what the record has set aside takes its time."""
+    with concurrent.futures.ThreadPoolExecutor(max_workers=1) as pool:
+        yield lambda path: pool.submit(shutil.rmtree, path, ignore_errors=True)
+
+
 @pytest.fixture
-def make_place(base, programs, plain_user):
+def make_place(base, programs, plain_user, remover):
     made = []
 
     def make(who):
@@ -154,7 +162,7 @@ def make_place(base, programs, plain_user):
 
     yield make
     for path in made:
-        shutil.rmtree(path, ignore_errors=True)
+        remover(path)
 
 
 @pytest.fixture(params=IDENTITIES)
