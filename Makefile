@@ -17,7 +17,7 @@ SANITIZED = -Dstatic=false -Db_sanitize=address,undefined -Db_lundef=false -Dc_a
 export ASAN_OPTIONS ?= exitcode=99:detect_stack_use_after_return=1
 export UBSAN_OPTIONS ?= print_stacktrace=1
 
-C_FILES = $(shell find src cmd include tests -name '*.[ch]')
+C_FILES = $(shell find src cmd tests -name '*.[ch]')
 
 .PHONY: all build test suites unit end-to-end escape replay asan soak bench fuzz format check-format check-includes \
 	install uninstall clean help
