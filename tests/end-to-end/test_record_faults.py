@@ -58,7 +58,7 @@ def test_a_disk_that_fills_up_refuses_and_the_chain_holds(small_disk):
     codes = collections.Counter()
     for _ in range(3000):
         (small_disk.work / 'ran').unlink(missing_ok=True)
-        code = small_disk.run('touch', 'ran').code
+        code = small_disk.run('touch', 'ran', flags=['--reason', 'r' * 10000]).code
         codes[code] += 1
         if code != 0:
             break

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 import time
 
 import pytest
@@ -186,6 +187,20 @@ def test_the_terminals_modes_are_restored_when_ward_is_signalled(screen, number)
     os.kill(min(ours), number)
     screen.ready()
     assert screen.does('stty -g') == before
+
+
+def test_modes_that_a_command_sets_at_once_stay(screen):
+    """The terminal is ready before the command: what that sets first thing is not overwritten, busy as the machine may be."""
+    busy = [subprocess.Popen(['sh', '-c', 'while :; do :; done']) for _ in range(2 * os.cpu_count())]
+    try:
+        for _ in range(25):
+            modes = screen.does("ward run -- sh -c 'stty -icanon -echo; sleep 0.05; stty -a; stty size'")
+            assert ' -icanon' in modes and ' -echo ' in modes, modes
+            assert modes.split()[-2:] == ['24', '80']
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 def test_vi_edits_a_file(terminal):
