@@ -217,6 +217,8 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.processes = PROCESSES,
 	};
 	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));
+	if (sandbox->terminal)
+		terminal_describe(&flow->streams, &sandbox->modes, &sandbox->window);
 	for (int round = 0; round < SEARCHES; round++) {
 		masks_done(&flow->masks);
 		entry_done(&flow->entry);

@@ -317,8 +317,6 @@ static void start_terminal(struct run *run)
 
 	if (master < 0)
 		return;
-	terminal_copy_modes(streams, master);
-	terminal_copy_size(streams, master);
 	run->screen = pump_new(fcntl(master, F_DUPFD_CLOEXEC, 3),
 			       fcntl(streams->terminal, F_DUPFD_CLOEXEC, 3));
 	run->screen->captures[0] = &streams->captured[0];

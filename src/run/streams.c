@@ -331,12 +331,22 @@ void terminal_copy_size(const struct streams *streams, int master)
 		ioctl(master, TIOCSWINSZ, &size);
 }
 
-void terminal_copy_modes(const struct streams *streams, int master)
+void terminal_describe(const struct streams *streams, struct termios *ret_modes,
+		       struct winsize *ret_window)
 {
-	struct termios modes = streams->before;
-
+	*ret_modes = streams->before;
 	/* Where the caller's terminal keeps its own mode, it does the output's translation. */
 	if (!streams->all_terminal)
-		modes.c_oflag &= ~(tcflag_t)OPOST;
+		ret_modes->c_oflag &= ~(tcflag_t)OPOST;
+	*ret_window = (struct winsize){0};
+	(void)ioctl(streams->terminal, TIOCGWINSZ, ret_window);
+}
+
+void terminal_copy_modes(const struct streams *streams, int master)
+{
+	struct termios modes;
+	struct winsize window;
+
+	terminal_describe(streams, &modes, &window);
 	tcsetattr(master, TCSANOW, &modes);
 }

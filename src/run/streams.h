@@ -63,3 +63,6 @@ void terminal_restore(struct streams *streams);
 /* Copies the window size, and at the start the modes, to the pty. */
 void terminal_copy_size(const struct streams *streams, int master);
 void terminal_copy_modes(const struct streams *streams, int master);
+/* What a pty for the command starts with. */
+void terminal_describe(const struct streams *streams, struct termios *ret_modes,
+		       struct winsize *ret_window);

@@ -13,7 +13,9 @@
 #include "find.h"
 #include "walls.h"
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/types.h>
+#include <termios.h>
 
 enum stdio_kind {
 	STDIO_FD,	/* the fd given, an end of a pipe that ward made or an anonymous pipe */
@@ -44,7 +46,9 @@ struct sandbox {
 	char *const *environment;
 	const struct list *candidates; /* the paths to try to execute, in order */
 	struct stdio stdio[3];
-	bool terminal;	 /* make a pty and let it be the controlling terminal */
+	bool terminal;	      /* make a pty and let it be the controlling terminal */
+	struct termios modes; /* the pty\'s, before anybody can set others */
+	struct winsize window;
 	bool foreground; /* the command starts with the terminal, else it gets it on demand */
 	const sigset_t *signal_mask; /* what the command starts with */
 	bool ignores_pipe;	     /* SIGPIPE was ignored when ward was started */

@@ -168,6 +168,8 @@ static int open_terminal(const struct sandbox *sandbox, unsigned walls, struct f
 		stage_fail(failure, "making", "a terminal");
 		return -2;
 	}
+	tcsetattr(master, TCSANOW, &sandbox->modes);
+	ioctl(master, TIOCSWINSZ, &sandbox->window);
 	return master;
 }
 
