@@ -34,7 +34,7 @@ bool may_write(const struct observer *observer, const char *path, const char **r
 		if (path_is_under(path, observed->writable->items[i]))
 			return true;
 	return path_is_under(path, "/dev/shm") || path_is_under(path, "/dev/pts") ||
-	       is_process_directory(path);
+	       (observed->uid != 0 && is_process_directory(path)); /* for root /proc is read-only */
 }
 
 /* Whether the user could have done it without ward: only then is the refusal ward's. */

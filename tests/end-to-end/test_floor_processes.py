@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The floor as a user meets it: processes, environment, descriptors, identity, namespaces."""
+import grp
+import json
 import os
 import subprocess
 
@@ -55,6 +57,19 @@ def test_identity_is_the_callers(ward):
     done = ward.sh('id -u; id -g; id -ru; id -rg; whoami')
     person = ward.person
     assert done.out.split() == [str(person.uid), str(person.gid), str(person.uid), str(person.gid), person.name]
+
+
+def test_groups_that_cannot_be_dropped_are_reported(plain):
+    """Without root they cannot be given up, and some are as good as root: docker, disk."""
+    if os.geteuid() != 0:
+        pytest.skip('needs root to give the user a group')
+    how = {'user': plain.person.uid, 'group': plain.person.gid, 'extra_groups': [grp.getgrnam('disk').gr_gid]}
+    done = subprocess.run([plain.binary, 'run', '--json', '--', 'id', '-G'], env=plain.variables, cwd=plain.work, stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=60, **how)
+    result = json.loads(done.stdout)
+    assert result['exit_code'] == 0
+    assert any('disk' in warning for warning in result['sandbox_warnings']), result['sandbox_warnings']
+    assert plain.result('--', 'true')['sandbox_warnings'] == []
 
 
 def test_identity_cannot_be_changed(ward):

@@ -203,6 +203,20 @@ def test_allow_socket_reaches_one_below_run(plain):
             assert plain.denials('--', '/usr/bin/python3', '-c', GREET, path) == [('unix', str(path))]
 
 
+def test_the_ssh_agents_socket_by_name(plain):
+    with unix_server(plain.place / 'agent.sock') as path:
+        variables = {'SSH_AUTH_SOCK': str(path)}
+        script = GREET.replace('sys.argv[1]', '__import__("os").environ["SSH_AUTH_SOCK"]')
+        done = plain.run('/usr/bin/python3', '-c', script, flags=['--allow-socket', 'ssh-agent'], env=variables)
+        assert done.out == 'from the host\n', done
+        assert plain.run('/usr/bin/python3', '-c', script, env=variables).code != 0
+
+
+def test_dockers_socket_is_said_to_be_equal_to_root(plain):
+    with unix_server(plain.place / 'docker.sock') as path:
+        assert 'equal to root' in plain.run('/usr/bin/python3', '-c', GREET, path).err
+
+
 def test_net_full_is_the_hosts_network(ward, server):
     done = ward.run('curl', '-sS', f'http://127.0.0.1:{server}/', flags=['--net', 'full'])
     assert (done.code, done.out) == (0, 'from the host\n')

@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+from support import Person, Ward, marker
+
 
 @pytest.fixture
 def outside(ward):
@@ -159,6 +161,15 @@ def test_a_workspace_with_strange_characters_in_its_name_works(ward):
     assert done.out == 'x\n'
 
 
+def test_the_workspace_may_be_tmp_itself(ward):
+    name = marker()
+    try:
+        assert ward.run('touch', f'/tmp/{name}', flags=['--workspace', '/tmp']).code == 0
+        assert os.path.exists(f'/tmp/{name}')
+    finally:
+        os.unlink(f'/tmp/{name}')
+
+
 def test_the_current_directory_may_be_below_the_workspace(ward):
     ward.file('sub/dir/x')
     done = ward('run', '--workspace', ward.work, '--', 'sh', '-c', 'pwd; echo y > ../../top', cwd=ward.work / 'sub' / 'dir')
@@ -169,7 +180,6 @@ def test_root_in_a_users_workspace_becomes_that_user(binary, user, place):
     """Files that root's agent makes there belong to whom the workspace belongs."""
     if os.geteuid() != 0:
         pytest.skip('needs root')
-    from support import Person, Ward
     ward = Ward(binary, Person('root'), place)
     user.own(ward.work)
     done = ward.sh('id -u; id -g; id -G; echo $HOME; echo x > file')

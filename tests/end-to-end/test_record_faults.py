@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from support import Ward
+
 
 @pytest.fixture
 def small_disk(ward):
@@ -96,7 +98,6 @@ def test_an_unwritable_state_directory_refuses(plain):
 def test_a_state_directory_of_somebody_else_refuses(binary, user, place):
     if os.geteuid() != 0:
         pytest.skip('needs root')
-    from support import Ward
     ward = Ward(binary, user, place)
     (ward.state / 'ward').mkdir(mode=0o755)
     is_refused(ward)

@@ -189,6 +189,19 @@ def test_a_run_ended_by_signal_leaves_nothing(ward, signal_name):
     assert all_gone(word)
 
 
+@pytest.mark.parametrize('flags', [[], ['--level', 'none']], ids=['restricted', 'none'])
+def test_a_caller_that_ignores_sigchld_gets_the_exit_code_all_the_same(plain, flags):
+    done = plain('-c', 'import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])', plain.binary,
+                 'run', *flags, '--', 'sh', '-c', '/bin/true; echo done; exit 7', program='/usr/bin/python3', timeout=20)
+    assert (done.code, done.out) == (7, 'done\n')
+
+
+def test_a_long_command_line_runs(plain):
+    done = plain.run('sh', '-c', 'echo $#', 'sh', *['x' * 100000] * 12)
+    assert (done.code, done.out) == (0, '12\n')
+    assert plain.verify().code == 0
+
+
 def test_many_processes_and_much_output_at_once(plain):
     done = plain.sh('for i in $(seq 50); do (for j in $(seq 100); do echo "$i $j"; done) & done; wait')
     assert sorted(done.out.splitlines()) == sorted(f'{i} {j}' for i in range(1, 51) for j in range(1, 101))
