@@ -112,6 +112,31 @@ static const char *process_in(const char *path, char name[static 32])
 	return path + 6 + length + 1;
 }
 
+static bool is_link_of_process(const char *part)
+{
+	return strncmp(part, "fd/", 3) == 0 || strcmp(part, "root") == 0 ||
+	       strncmp(part, "root/", 5) == 0 || strcmp(part, "cwd") == 0 ||
+	       strncmp(part, "cwd/", 4) == 0;
+}
+
+/* The process id that the caller has in its own namespace; 0 where it is gone. */
+static int number_inside(pid_t tid)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64], *at, *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	if (read_file(AT_FDCWD, path, 16384, &text, NULL) < 0)
+		return 0;
+	at = strstr(text, "\nNStgid:");
+	end = at ? strchr(at + 1, '\n') : NULL;
+	if (!end)
+		return 0;
+	*end = '\0';
+	at = strrchr(at, '\t'); /* the innermost stands last */
+	return at ? atoi(at + 1) : 0;
+}
+
 /* Links of /proc mean a process's own root, directory and fds, and the kernel does not let us
  * follow them for it: those that a path starts with are written out. */
 static int write_out_links(int root, pid_t tid, char *path, size_t room)
@@ -139,6 +164,14 @@ static int write_out_links(int root, pid_t tid, char *path, size_t room)
 		part = process_in(path, name);
 		if (!part)
 			return 0;
+		if (strcmp(name, "self") == 0 && !is_link_of_process(part)) {
+			/* Any other file of the caller's own: by the number that it has inside. */
+			if (snprintf(target, sizeof(target), "/proc/%d/%s", number_inside(tid),
+				     part) >= (int)room)
+				return -ENAMETOOLONG;
+			strcpy(path, target);
+			return 0;
+		}
 		rest = part + strcspn(part, "/");
 		if (strncmp(part, "fd/", 3) == 0)
 			rest = part + 3 + strcspn(part + 3, "/");

@@ -34,7 +34,7 @@ bool may_write(const struct observer *observer, const char *path, const char **r
 		if (path_is_under(path, observed->writable->items[i]))
 			return true;
 	return path_is_under(path, "/dev/shm") || path_is_under(path, "/dev/pts") ||
-	       (observed->uid != 0 && is_process_directory(path)); /* for root /proc is read-only */
+	       is_process_directory(path);
 }
 
 /* Whether the user could have done it without ward: only then is the refusal ward's. */
@@ -90,7 +90,7 @@ static bool judge(struct observer *observer, const struct seccomp_notif *call,
 	       mask					 ? rule_masked
 	       : possible_outside(observer, kind, found) ? rule_outside
 							 : rule_native,
-	       EACCES);
+	       path_is_under(found->path, "/proc") ? EROFS : EACCES);
 	return true;
 }
 

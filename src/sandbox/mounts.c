@@ -105,24 +105,34 @@ static int build_devices(struct failure *failure)
 	return 0;
 }
 
-/* Real root without capabilities still owns the switches of the machine in /proc (core_pattern,
- * sysrq-trigger), so for it all of /proc is read-only. A plain user owns none of them; /proc/sys is
- * closed all the same. */
+/* Real root without capabilities is still the owner of these, and they are switches of the machine.
+ */
+static const char *const proc_switches[] = {
+	"/proc/sys",  "/proc/sysrq-trigger", "/proc/irq",    "/proc/bus",  "/proc/fs",
+	"/proc/acpi", "/proc/scsi",	     "/proc/driver", "/proc/mtrr", "/proc/latency_stats",
+};
+
 static int build_proc(const struct sandbox *sandbox, unsigned *walls, struct failure *failure)
 {
-	unsigned long flags =
-		MS_NOSUID | MS_NODEV | MS_NOEXEC | (sandbox->uid == 0 ? MS_RDONLY : 0);
+	/* A plain user owns none of them; /proc/sys is closed for everyone all the same. */
+	size_t switches = sandbox->uid == 0 ? ELEMENTS(proc_switches) : 1;
 
-	if (mount("proc", "/proc", "proc", flags, NULL) < 0) {
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0) {
 		if (errno != EPERM)
 			return stage_fail(failure, "mounting", "/proc");
 		*walls &= ~WALL_BIT(WALL_PROC); /* inside a container the old one must do, and it is
 						   read-only */
 		return 0;
 	}
-	if (sandbox->uid != 0 && (mount("/proc/sys", "/proc/sys", NULL, MS_BIND, NULL) < 0 ||
-				  sys_mount_setattr(AT_FDCWD, "/proc/sys", 0, MOUNT_RDONLY, 0) < 0))
-		return stage_fail(failure, "closing", "/proc/sys");
+	for (size_t i = 0; i < switches; i++) {
+		if (mount(proc_switches[i], proc_switches[i], NULL, MS_BIND, NULL) < 0) {
+			if (errno == ENOENT)
+				continue;
+			return stage_fail(failure, "closing", proc_switches[i]);
+		}
+		if (sys_mount_setattr(AT_FDCWD, proc_switches[i], 0, MOUNT_RDONLY, 0) < 0)
+			return stage_fail(failure, "closing", proc_switches[i]);
+	}
 	return 0;
 }
 
