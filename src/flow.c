@@ -28,7 +28,7 @@
 #include <sys/wait.h>
 
 /* Enough for any build, and an end for a fork bomb. */
-enum { PROCESSES = 8192, NOTICES = 5, SEARCHES = 5 };
+enum { PROCESSES = 8192, NOTICES = 5, SEARCHES = 5, RECORDED = 64 * 1024 };
 
 extern char **environ;
 
@@ -47,8 +47,7 @@ struct flow {
 	struct session session;
 	struct prepared prepared;
 	struct streams streams;
-	sigset_t signal_mask;
-	bool ignores_pipe;
+	struct dispositions before; /* how signals were when we were called */
 	struct masks masks;
 	struct list mask_paths, writable; /* writable as seen inside, /tmp included */
 	struct entry entry;
@@ -127,15 +126,32 @@ static json_t *text_value(const char *text)
 	return json_string(utf8);
 }
 
+/* A command line may be two megabytes long; what is cut from the record is said there. */
+static json_t *cut_text(const char *text, size_t *room)
+{
+	_cleanup_free_ char *cut = NULL;
+	size_t length = strlen(text);
+
+	if (length <= *room) {
+		*room -= length;
+		return text_value(text);
+	}
+	if (asprintf(&cut, "%.*s[... %zu more bytes]", (int)*room, text, length - *room) < 0)
+		abort();
+	*room = 0;
+	return text_value(cut);
+}
+
 static int record_start(struct flow *flow, struct error **ret_error)
 {
 	const struct request *request = flow->request;
 	_cleanup_free_ char *command = request_command_text(request);
 	json_t *body = json_object(), *argv = json_array(), *decisions = json_array();
+	size_t command_room = RECORDED, argv_room = RECORDED;
 	int r;
 
-	for (size_t i = 0; i < flow->prepared.argv.count; i++)
-		json_array_append_new(argv, text_value(flow->prepared.argv.items[i]));
+	for (size_t i = 0; i < flow->prepared.argv.count && argv_room > 0; i++)
+		json_array_append_new(argv, cut_text(flow->prepared.argv.items[i], &argv_room));
 	for (size_t i = 0; i < flow->result->decision_count; i++) {
 		const struct decision *decision = &flow->result->decisions[i];
 
@@ -143,7 +159,7 @@ static int record_start(struct flow *flow, struct error **ret_error)
 			decisions, json_pack("{s:s, s:s, s:s}", "stage", decision->stage, "verdict",
 					     decision->verdict, "source", decision->source));
 	}
-	json_object_set_new(body, "command", text_value(command));
+	json_object_set_new(body, "command", cut_text(command, &command_room));
 	json_object_set_new(body, "argv", argv);
 	json_object_set_new(body, "cwd", text_value(request->cwd));
 	json_object_set_new(body, "workspace", text_value(request->workspace));
@@ -211,8 +227,9 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.candidates = &flow->prepared.candidates,
 		.terminal = flow->streams.terminal >= 0,
 		.foreground = flow->streams.all_terminal && terminal_is_ours(&flow->streams),
-		.signal_mask = &flow->signal_mask,
-		.ignores_pipe = flow->ignores_pipe,
+		.signal_mask = &flow->before.mask,
+		.ignores_pipe = flow->before.ignores_pipe,
+		.ignores_child = flow->before.ignores_child,
 		.time_ns = request->limits.time_ns,
 		.processes = PROCESSES,
 	};
@@ -371,6 +388,8 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 				"%llu calls could not be looked at: their program keeps its memory "
 				"from being read",
 				(unsigned long long)unread);
+	if (flow->verdict.level != LEVEL_NONE)
+		identity_kept_groups(&result->warnings);
 	if (beyond)
 		list_add_printf(&result->warnings, "%llu further refusals are not listed",
 				(unsigned long long)beyond);
@@ -451,7 +470,7 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 	struct sandbox sandbox;
 	int r;
 
-	flow->ignores_pipe = run_block_signals(&flow->signal_mask);
+	run_block_signals(&flow->before);
 	if ((r = check(request, ret_error)) < 0 ||
 	    (r = identity_choose(request->workspace, &flow->identity, ret_error)) < 0 ||
 	    (r = state_directory(&flow->state, ret_error)) < 0 ||

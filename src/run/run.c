@@ -54,16 +54,18 @@ static void relay_signals(sigset_t *set)
 		sigaddset(set, passed_on[i]);
 }
 
-bool run_block_signals(sigset_t *ret_before)
+void run_block_signals(struct dispositions *ret_before)
 {
 	sigset_t set;
 
 	relay_signals(&set);
-	sigprocmask(SIG_BLOCK, &set, ret_before);
+	sigprocmask(SIG_BLOCK, &set, &ret_before->mask);
 	signal(SIGTTOU, SIG_IGN); /* the terminal is put right again from wherever we are */
 	signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files must not end us in the middle of a
 				     record */
-	return signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+	ret_before->ignores_pipe = signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+	/* Where it is ignored nobody can wait for a child, and init not for the command. */
+	ret_before->ignores_child = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 }
 
 static void order(struct run *run, enum init_order_kind kind, int value)

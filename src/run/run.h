@@ -23,9 +23,14 @@ struct outcome {
 	uint64_t max_rss_kb, io_read, io_write, tasks;
 };
 
-/* The signals that ward passes on are blocked from here on and read by run_serve. ret_before is
- * what the command gets; returns whether SIGPIPE was ignored. */
-bool run_block_signals(sigset_t *ret_before);
+/* What the caller of ward had set, for the command to start with. */
+struct dispositions {
+	sigset_t mask;
+	bool ignores_pipe, ignores_child;
+};
+
+/* The signals that ward passes on are blocked from here on and read by run_serve. */
+void run_block_signals(struct dispositions *ret_before);
 /* Serves until the command and everything it left behind are gone. limits are the request's. */
 int run_serve(struct entry *entry, struct streams *streams, const struct limits *limits,
 	      const struct attendant *attendant, struct outcome *ret_outcome,

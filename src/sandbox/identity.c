@@ -94,6 +94,37 @@ int identity_give_up(struct error **ret_error)
 	return 0;
 }
 
+void identity_kept_groups(struct list *lines)
+{
+	static const char *const powerful[] = {"docker", "disk",   "lxd",  "incus", "libvirt",
+					       "kvm",	 "shadow", "kmem", "podman"};
+	_cleanup_free_ char *text = NULL;
+	gid_t groups[256];
+	int count = getgroups((int)ELEMENTS(groups), groups);
+	char *next;
+
+	if (count <= 0 || (count == 1 && groups[0] == getegid()) ||
+	    read_file(AT_FDCWD, "/etc/group", PASSWD_LIMIT, &text, NULL) < 0)
+		return;
+	for (char *line = text; line && *line; line = next) {
+		char *rest = line, *name, *gid;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		name = strsep(&rest, ":");
+		(void)strsep(&rest, ":");
+		gid = strsep(&rest, ":");
+		for (size_t i = 0; gid && i < ELEMENTS(powerful); i++)
+			for (int held = 0; strcmp(name, powerful[i]) == 0 && held < count; held++)
+				if (groups[held] == strtoul(gid, NULL, 10))
+					list_add_printf(lines,
+							"the group %s stays in force inside: a "
+							"plain user cannot give it up",
+							name);
+	}
+}
+
 void identity_done(struct identity *identity)
 {
 	free(identity->name);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../base/error.h"
+#include "../base/list.h"
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -22,4 +23,7 @@ int identity_choose(const char *workspace, struct identity *ret_identity, struct
 int identity_become(const struct identity *identity, struct error **ret_error);
 /* After the sandbox was started: none left at all. */
 int identity_give_up(struct error **ret_error);
+/* A line for each group beyond the user's own that gives power over the machine: a plain user
+ * cannot give groups up. */
+void identity_kept_groups(struct list *lines);
 void identity_done(struct identity *identity);

@@ -50,12 +50,12 @@ struct sandbox {
 	struct termios modes; /* the pty\'s, before anybody can set others */
 	struct winsize window;
 	bool foreground; /* the command starts with the terminal, else it gets it on demand */
-	const sigset_t *signal_mask; /* what the command starts with */
-	bool ignores_pipe;	     /* SIGPIPE was ignored when ward was started */
-	uint64_t time_ns;	     /* after which everything is ended; 0: never */
-	uint64_t processes;	     /* RLIMIT_NPROC; 0: as it is */
-	uint64_t file_size;	     /* RLIMIT_FSIZE; 0: as it is */
-	uint64_t cpu_seconds;	     /* RLIMIT_CPU; 0: as it is */
+	const sigset_t *signal_mask;	  /* what the command starts with */
+	bool ignores_pipe, ignores_child; /* SIGPIPE, SIGCHLD were ignored when ward was started */
+	uint64_t time_ns;		  /* after which everything is ended; 0: never */
+	uint64_t processes;		  /* RLIMIT_NPROC; 0: as it is */
+	uint64_t file_size;		  /* RLIMIT_FSIZE; 0: as it is */
+	uint64_t cpu_seconds;		  /* RLIMIT_CPU; 0: as it is */
 };
 
 /* What stands after set-up. All fds are the caller's, -1 for what was not made. */

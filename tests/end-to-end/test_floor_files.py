@@ -69,7 +69,8 @@ def test_wards_own_state_and_configuration_are_unreadable(ward):
     (ward.config / 'ward').mkdir()
     ward.file(ward.config / 'ward' / 'ward.yaml', 'policy')
     assert ward.run('true').code == 0
-    done = ward.sh(f'cat {ward.log}; ls {ward.state}/ward; cat {ward.config}/ward/ward.yaml; echo x >> {ward.log}; rm -rf {ward.state}/ward')
+    done = ward.sh(f'cat {ward.log}; ls {ward.state}/ward; cat {ward.config}/ward/ward.yaml; echo x >> {ward.log}; '
+                   f'rm -rf {ward.state}/ward')
     assert done.out == ''
     assert ward.verify().code == 0 and len(ward.records()) == 4
 
@@ -127,6 +128,31 @@ def test_tmp_of_a_living_owner_is_kept(ward):
     assert wait_until(lambda: ward.log.exists() and b'run.end' in ward.log.read_bytes())
     assert ward.run('true').code == 0
     assert ward.finish(holder, b'\n').out == '1\n'
+
+
+def test_tmp_is_not_swept_under_a_run_that_outlives_its_owner(ward):
+    ward.shell('$WARD run -- sh -c "echo 1 > /tmp/f; touch up; for i in \\$(seq 600); do [ -e go ] && break; sleep 0.05; done; cat /tmp/f > got" '
+               '> /dev/null 2>&1 &')
+    assert wait_until((ward.work / 'up').exists)
+    assert ward.shell('$WARD run -- true; $WARD run -- true; :').code == 0
+    ward.file('go')
+    assert wait_until(lambda: (ward.work / 'got').exists() and (ward.work / 'got').read_text() == '1\n', 30)
+
+
+def test_tmp_of_a_named_session_is_swept_when_it_was_not_used_for_long(ward):
+    day = 24 * 3600
+    for name, days in (('old', 8), ('recent', 6)):
+        assert ward.sh('echo 1 > /tmp/f', '--session', name).code == 0
+        directory = ward.state / 'ward' / 'sessions' / name
+        for path in (directory, directory / 'tmp'):
+            os.utime(path, (time.time() - days * day,) * 2)
+    assert ward.run('true').code == 0
+    names = os.listdir(ward.state / 'ward' / 'sessions')
+    assert 'old' not in names and 'recent' in names
+
+
+def test_programs_may_be_run_from_tmp(ward):
+    assert ward.sh('printf "#!/bin/sh\\necho ran\\n" > /tmp/x; chmod +x /tmp/x; /tmp/x; cp /bin/true /tmp/t; /tmp/t && echo fine').out == 'ran\nfine\n'
 
 
 def test_a_workspace_below_tmp_stays_visible(below_tmp):

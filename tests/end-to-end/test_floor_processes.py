@@ -87,8 +87,8 @@ def test_namespaces_are_its_own(ward):
 
 
 def test_no_namespaces_or_mounts_inside(ward):
-    for command in (['unshare', '-U', 'true'], ['unshare', '-m', 'true'], ['mount', '-t', 'tmpfs', 'none', '/tmp'], ['chroot', '/', 'true']):
-        assert ward.run(*command).code != 0, command
+    for command in ('unshare -U true', 'unshare -m true', 'mount -t tmpfs none /tmp', 'chroot / true'):
+        assert ward.run(*command.split()).code != 0, command
 
 
 def test_secret_looking_variables_are_dropped(ward):
@@ -121,7 +121,7 @@ def test_env_sets_and_overrides(plain):
 
 
 def test_ordinary_variables_pass(ward):
-    variables = {'EDITOR': 'vi', 'CFLAGS': '-O2', 'KEYBOARD': 'de', 'MONKEY': '1', 'TZ': 'UTC', 'LC_ALL': 'C', 'WITH SPACE': '1', 'PAGER': 'cat'}
+    variables = {'EDITOR': 'vi', 'CFLAGS': '-O2', 'KEYBOARD': 'de', 'MONKEY': '1', 'TZ': 'UTC', 'LC_ALL': 'C', 'WITH SPACE': '1'}
     seen, _ = inside(ward, **variables)
     assert {name: seen.get(name) for name in variables} == variables
     assert seen['HOME'] == str(ward.home) and seen['PATH'] == ward.variables['PATH']

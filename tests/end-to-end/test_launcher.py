@@ -30,7 +30,8 @@ def test_it_works_through_a_link_and_from_the_path_and_from_anywhere(plain, laun
     (plain.place / 'bin').mkdir()
     (plain.place / 'bin' / 'w').symlink_to(launcher)
     assert plain('--version', program=plain.place / 'bin' / 'w', cwd='/').out.startswith('ward ')
-    assert plain.shell('w --version; ward --version', env={'PATH': f'{plain.place}/bin:{launcher.parent}:/usr/bin:/bin'}).out.count('ward ') == 2
+    path = f'{plain.place}/bin:{launcher.parent}:/usr/bin:/bin'
+    assert plain.shell('w --version; ward --version', env={'PATH': path}).out.count('ward ') == 2
     assert plain.shell(f'cd {launcher.parent} && ./ward --version').out.startswith('ward ')
 
 

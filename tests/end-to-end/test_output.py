@@ -142,6 +142,13 @@ def test_many_refusals_are_summed_up_on_stderr_and_whole_in_the_result(plain):
     assert len(plain.denied(script)) == 40
 
 
+def test_how_many_refusals_are_not_listed_is_said(plain):
+    result = plain.result('--', 'sh', '-c', 'for i in $(seq 1500); do echo > /usr/ward-test-$i; done 2> /dev/null; true')
+    listed = len(result['attempts'][0]['denials'])
+    assert listed >= 1000
+    assert listed == 1500 or f'{1500 - listed} further refusals' in result['sandbox_warnings'][0]
+
+
 def test_the_same_refusal_again_is_counted_not_repeated(plain):
     result = plain.result('--', 'sh', '-c', 'for i in 1 2 3 4 5; do echo x > /usr/ward-test; done 2>/dev/null')
     denial, = result['attempts'][0]['denials']

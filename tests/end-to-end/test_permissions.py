@@ -116,6 +116,30 @@ def test_deny_takes_absolute_paths_and_home(ward, outside):
     assert done.err.count('Permission denied') == 2
 
 
+@pytest.mark.parametrize('above', ['~', '.', '..', '~/..'])
+def test_deny_above_the_workspace_is_not_ignored(ward, above):
+    """It hides what it names but the way to the workspace, or nothing runs; what was denied is never readable."""
+    work = ward.home / 'project'
+    ward.file(work / 'inside', 'inside\n')
+    ward.file(ward.home / 'notes', 'private\n')
+    done = ward('run', '--deny', above, '--', 'sh', '-c', 'cat ~/notes ../notes; cat inside', cwd=work)
+    assert 'private' not in done.out or above == '.'
+    assert 'inside' not in done.out or above != '.'
+    assert done.code != 0 and done.err
+
+
+def test_read_of_a_directory_reaches_what_is_below(ward):
+    ward.file(ward.home / '.ssh' / 'id_rsa', 'key\n', mode=0o600)
+    for flag in ('~/.ssh', '~/.ssh/**', '~/.ssh/id_rsa'):
+        assert ward.sh('cat ~/.ssh/id_rsa', '--read', flag).out == 'key\n', flag
+
+
+def test_a_denied_file_is_not_offered_with_a_flag_that_does_not_help(plain):
+    plain.file('secret', 'x')
+    done = plain.run('cat', 'secret', flags=['--deny', 'secret'])
+    assert done.code == 1 and '--read' not in done.err
+
+
 def test_deny_wins_over_read_and_write(ward, outside):
     done = ward.sh(f'cat {outside}/in/file; echo x > {outside}/in/file; cat {outside}/in/file; echo end',
                    '--read', outside / 'in', '--write', outside / 'in', '--deny', outside / 'in' / 'file')

@@ -69,7 +69,8 @@ if __name__ == "__main__":
     print(sorted(found) == list(range(50)))
     with multiprocessing.Pool(4) as pool: print(sum(pool.map(square, range(100))))
     with concurrent.futures.ProcessPoolExecutor(2) as pool: print(sum(pool.map(square, range(10))))
-    queue = multiprocessing.Queue(); p = multiprocessing.Process(target=queue.put, args=("queued",)); p.start(); print(queue.get()); p.join()
+    queue = multiprocessing.Queue(); p = multiprocessing.Process(target=queue.put, args=("queued",)); p.start()
+    print(queue.get()); p.join()
     shared = multiprocessing.Value("i", 5); lock = multiprocessing.Lock(); print(shared.value)
     with multiprocessing.Manager() as manager: d = manager.dict(a=1); print(d["a"])
     with tempfile.TemporaryDirectory() as d: open(d + "/f", "w").write("x"); print(os.listdir(d))
@@ -97,7 +98,8 @@ NODE = '''
 const { execFileSync, spawn } = require("child_process"), http = require("http"), fs = require("fs"), os = require("os");
 const { Worker } = require("worker_threads");
 console.log(execFileSync("echo", ["from a child"]).toString().trim());
-fs.mkdirSync("made"); fs.writeFileSync("made/file", "x"); fs.renameSync("made/file", "made/other"); console.log(fs.readdirSync("made").join());
+fs.mkdirSync("made"); fs.writeFileSync("made/file", "x"); fs.renameSync("made/file", "made/other");
+console.log(fs.readdirSync("made").join());
 const child = spawn("sh", ["-c", "read x; echo got $x"]); child.stdin.end("input\\n");
 child.stdout.on("data", d => console.log(d.toString().trim()));
 child.on("close", () => {
@@ -150,7 +152,8 @@ mapfile -t lines < <(seq 3); echo ${#lines[@]}
 
 def test_bash(ward):
     assert works(ward, BASH).splitlines() == [
-        'here 2', 'literal $x', 'string', 'same', 'both', 'co-hi', '123', '120', '3 z', 'b c', 'c', '1', 'waited 0', 'to-five', '3', 'trapped']
+        'here 2', 'literal $x', 'string', 'same', 'both', 'co-hi', '123', '120', '3 z', 'b c', 'c', '1', 'waited 0', 'to-five', '3',
+        'trapped']
 
 
 ARCHIVES = '''
@@ -213,7 +216,8 @@ def test_time_and_users_are_there(ward):
 
 def test_shared_memory_and_semaphores(plain):
     script = ('import multiprocessing.shared_memory as m, multiprocessing as mp, mmap\ns = m.SharedMemory(create=True, size=1000)\n'
-              's.buf[0] = 7; t = m.SharedMemory(s.name); print(t.buf[0]); t.close(); s.close(); s.unlink(); print(mp.Semaphore(2).acquire())\n'
+              's.buf[0] = 7; t = m.SharedMemory(s.name); print(t.buf[0]); t.close(); s.close(); s.unlink()\n'
+              'print(mp.Semaphore(2).acquire())\n'
               'f = open("mapped", "w+b"); f.truncate(4096); x = mmap.mmap(f.fileno(), 4096); x[:2] = b"ok"; x.flush()\n'
               'print(open("mapped", "rb").read(2))')
     result = plain.result('--', '/usr/bin/python3', '-c', script)

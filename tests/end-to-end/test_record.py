@@ -77,6 +77,14 @@ def test_log_can_be_narrowed(filled):
     assert filled('log', '--agent', 'nobody').code == 0
 
 
+def test_what_a_command_was_called_cannot_steer_the_terminal(plain):
+    plain.run('printf', '\033]0;owned\a\r\n\u202e', flags=['--reason', '\033[2J', '--agent', '\033[1mx'])
+    for words in (['log'], ['show', 'last'], ['log', '--json'], ['show', '--json', 'last'], ['audit', 'export']):
+        out = plain(*words).out
+        assert out and not {'\033', '\a', '\r'} & set(out), words
+    assert '\u202e' not in plain('log').out + plain('show', 'last').out
+
+
 def test_log_of_nothing_says_so(plain):
     done = plain('log')
     assert done.code == 0 and 'No run' in done.out

@@ -14,7 +14,8 @@ DAEMONS = {  # ways to leave one's parent
     'setsid': 'setsid sh -c "sleep 300; :" {0} & wait',
     'nohup': 'nohup sh -c "sleep 300; :" {0} >/dev/null 2>&1 & wait',
     'double fork': '( ( sh -c "sleep 300; :" {0} & ) & ); sleep 300',
-    'daemon': 'python3 -c "import os, time\nif os.fork() == 0:\n os.setsid()\n if os.fork() == 0: os.closerange(0, 99); time.sleep(300)" {0}; sleep 300',
+    'daemon': 'python3 -c "import os, time\nif os.fork() == 0:\n os.setsid()\n if os.fork() == 0: os.closerange(0, 99); '
+              'time.sleep(300)" {0}; sleep 300',
 }
 
 
@@ -101,7 +102,8 @@ def test_a_command_may_ignore_a_signal(plain):
 
 def test_signals_reach_every_process_of_the_commands_group(plain):
     word = marker()
-    process = plain.popen('run', '--', 'sh', '-c', f'sh -c "trap \'echo child; exit\' INT; echo ready; while :; do sleep 0.05; done" {word}')
+    child = "trap 'echo child; exit' INT; echo ready; while :; do sleep 0.05; done"
+    process = plain.popen('run', '--', 'sh', '-c', f'sh -c "{child}" {word}')
     assert process.stdout.readline() == b'ready\n'
     process.send_signal(signal.SIGINT)
     assert 'child' in plain.finish(process).out
@@ -191,8 +193,9 @@ def test_a_run_ended_by_signal_leaves_nothing(ward, signal_name):
 
 @pytest.mark.parametrize('flags', [[], ['--level', 'none']], ids=['restricted', 'none'])
 def test_a_caller_that_ignores_sigchld_gets_the_exit_code_all_the_same(plain, flags):
-    done = plain('-c', 'import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])', plain.binary,
-                 'run', *flags, '--', 'sh', '-c', '/bin/true; echo done; exit 7', program='/usr/bin/python3', timeout=20)
+    ignoring = 'import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])'
+    done = plain('-c', ignoring, plain.binary, 'run', *flags, '--', 'sh', '-c', '/bin/true; echo done; exit 7',
+                 program='/usr/bin/python3', timeout=20)
     assert (done.code, done.out) == (7, 'done\n')
 
 

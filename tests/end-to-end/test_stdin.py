@@ -44,8 +44,8 @@ def test_a_large_file_that_is_not_there_inside_is_read_whole(plain):
 
 def test_a_file_given_as_input_cannot_be_written(ward):
     ward.file('../outside', 'old')
-    done = ward.shell('$WARD run -- sh -c "echo x >&0; echo x > /dev/stdin; echo x > /proc/self/fd/0; truncate -s0 /dev/stdin; chmod 777 /dev/stdin" '
-                      '<> ../outside')
+    script = 'echo x >&0; echo x > /dev/stdin; echo x > /proc/self/fd/0; truncate -s0 /dev/stdin; chmod 777 /dev/stdin'
+    done = ward.shell(f'$WARD run -- sh -c "{script}" <> ../outside')
     assert done.code != 0
     assert (ward.place / 'outside').read_text() == 'old'
     assert (ward.place / 'outside').stat().st_mode & 0o777 == 0o644

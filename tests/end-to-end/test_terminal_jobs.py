@@ -81,8 +81,8 @@ def test_a_stopped_run_can_be_killed(screen):
 @pytest.mark.parametrize('way', ['a key', 'a signal to ward'])
 def test_a_stop_stops_the_command_and_fg_lets_it_go_on(screen, way):
     word = marker()
-    screen.type("ward run -- bash -c 'echo go$((1)); while [ ! -e stop ]; do echo $((++i)) > count; sleep 0.02; done; echo end$((2))' " + word,
-                'go1')
+    loop = 'echo go$((1)); while [ ! -e stop ]; do echo $((++i)) > count; sleep 0.02; done; echo end$((2))'
+    screen.type(f"ward run -- bash -c '{loop}' {word}", 'go1')
     count = screen.ward.work / 'count'
     assert wait_until(count.exists)
     if way == 'a key':
