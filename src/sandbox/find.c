@@ -38,7 +38,7 @@ struct walk {
 static bool matches_any(const struct list *patterns, const char *path)
 {
 	for (size_t i = 0; i < patterns->count; i++)
-		if (strcmp(patterns->items[i], path) == 0 ||
+		if (path_is_under(path, patterns->items[i]) ||
 		    path_matches(patterns->items[i], path, NULL))
 			return true;
 	return false;
@@ -203,6 +203,10 @@ static int mask(struct walk *walk, const char *path, enum why why, unsigned dept
 		return errno == EACCES ? mask_closed(walk, path, ret_error) : 0;
 	if (!always && (matches_any(search->except, path) || matches_any(search->except, real)))
 		return 0;
+	if (is_ground(search, real) && always) {
+		fail(ret_error, E_USAGE, "%s holds the workspace and cannot be denied", real);
+		return error_hint(ret_error, "choose another --workspace, or deny what lies in it");
+	}
 	if (already_covered(walk->masks, real) || is_ground(search, real) ||
 	    is_hidden(search, real))
 		return 0;

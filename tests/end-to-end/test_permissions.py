@@ -134,10 +134,6 @@ def test_read_of_a_directory_reaches_what_is_below(ward):
         assert ward.sh('cat ~/.ssh/id_rsa', '--read', flag).out == 'key\n', flag
 
 
-def test_a_denied_file_is_not_offered_with_a_flag_that_does_not_help(plain):
-    plain.file('secret', 'x')
-    done = plain.run('cat', 'secret', flags=['--deny', 'secret'])
-    assert done.code == 1 and '--read' not in done.err
 
 
 def test_deny_wins_over_read_and_write(ward, outside):
