@@ -11,9 +11,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { SCHEMA_VERSION = 1, BUSY_MS = 5000 };
+enum { SCHEMA_VERSION = 1, BUSY_MS = 5000, TURN_MS = 10 * 1000 };
 
 #define DATABASE_NAME "state.db"
 
@@ -79,6 +82,7 @@ static const char *const statements[STATEMENTS] = {
 
 struct store {
 	char *directory, *path;
+	int turn; /* the directory, to be locked while the database is opened or closed */
 	sqlite3 *database;
 	sqlite3_stmt *prepared[STATEMENTS];
 	bool damaged; /* an answer of SQLite showed that the file is not what ward wrote */
@@ -129,7 +133,8 @@ static int fail_database(struct store *store, struct error **ret_error)
 		hint = known[i].hint;
 		store->damaged |= known[i].damaged;
 	}
-	fail(ret_error, E_ENGINE, "%s: %s", store->path, sqlite3_errmsg(store->database));
+	fail(ret_error, E_ENGINE, "%s: %s (%d)", store->path, sqlite3_errmsg(store->database),
+	     sqlite3_extended_errcode(store->database));
 	return error_hint(ret_error, "%s",
 			  hint ? hint : "it can be deleted: it is made anew from the audit log");
 }
@@ -416,14 +421,32 @@ static void close_database(struct store *store)
 	store->database = NULL;
 }
 
-static int open_database(struct store *store, int directory, struct error **ret_error)
+/* Openings and closings take turns. SQLite would have them try again against each other, and gives
+ * up with "busy" or an I/O error where the last to close takes its log away from one who opens.
+ * Whoever waited too long, behind a stopped process perhaps, goes on with SQLite's own locks. */
+static void take_turn(struct store *store)
+{
+	for (int waited = 0; waited < TURN_MS; waited++) {
+		if (flock(store->turn, LOCK_EX | LOCK_NB) == 0 ||
+		    (errno != EWOULDBLOCK && errno != EINTR))
+			return;
+		(void)nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
+	}
+}
+
+static void end_turn(struct store *store)
+{
+	(void)flock(store->turn, LOCK_UN);
+}
+
+static int open_database(struct store *store, struct error **ret_error)
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, r;
 	/* SQLite would make it readable for others; its own files beside it take over this one's
-	 * mode. */
-	_cleanup_close_ int fd =
-		openat(directory, DATABASE_NAME,
-		       O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	 * mode. Closed again before SQLite opens it: a close gives up every lock that this process
+	 * has on the file, SQLite's too, and another process then takes the log away under it. */
+	int fd = openat(store->turn, DATABASE_NAME,
+			O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
 	if (fd < 0) {
 		fail_errno(ret_error, E_ENGINE, errno, "cannot open %s", store->path);
@@ -431,6 +454,7 @@ static int open_database(struct store *store, int directory, struct error **ret_
 			ret_error,
 			"make it writable, or delete it: it is made anew from the audit log");
 	}
+	close(fd);
 	if (sqlite3_open_v2(store->path, &store->database, flags, NULL) != SQLITE_OK)
 		return fail_database(store, ret_error);
 	sqlite3_busy_timeout(store->database, BUSY_MS);
@@ -458,19 +482,22 @@ int store_open(const char *directory, struct store **ret_store, struct error **r
 	store = calloc(1, sizeof(*store));
 	if (!store)
 		abort();
+	store->turn = STEAL_FD(fd);
 	/* SQLite refuses links anywhere in a path that it must not follow; those above the
 	 * directory are fine. */
 	store->directory = strdup(real ? real : directory);
 	if (!store->directory || asprintf(&store->path, "%s/" DATABASE_NAME, store->directory) < 0)
 		abort();
-	r = open_database(store, fd, ret_error);
+	take_turn(store);
+	r = open_database(store, ret_error);
 	if (r < 0 && store->damaged) {
 		close_database(store);
 		store->damaged = false;
 		forget(ret_error);
-		move_aside(fd);
-		r = open_database(store, fd, ret_error);
+		move_aside(store->turn);
+		r = open_database(store, ret_error);
 	}
+	end_turn(store);
 	if (r < 0) {
 		store_close(store);
 		return r;
@@ -483,7 +510,9 @@ void store_close(struct store *store)
 {
 	if (!store)
 		return;
+	take_turn(store);
 	close_database(store);
+	close(store->turn); /* which ends the turn */
 	free(store->directory);
 	free(store->path);
 	free(store);

@@ -8,8 +8,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 enum {
@@ -46,13 +48,17 @@ static int send_error(int out, json_t *id, int code, const char *message)
 }
 
 /* In the child; never returns. */
-static _Noreturn void run(int out, json_t *id, struct request *request)
+static _Noreturn void run(int out, json_t *id, struct request *request, pid_t server)
 {
 	_cleanup_list_ struct list notices = {0};
 	struct result result;
 	json_t *object = with_id(id);
 	int null = open("/dev/null", O_RDONLY);
 
+	/* A run does not outlive its server, whatever ends that. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != server)
+		_exit(1);
 	dup2(null, 0); /* the requests are not the command's input */
 	result_init(&result);
 	flow_run(request, &result, &notices);
@@ -66,7 +72,7 @@ static int serve_run(int out, json_t *id, json_t *params)
 	_cleanup_request_ struct request request;
 	_cleanup_error_ struct error *error = NULL;
 	char here[4096];
-	pid_t child;
+	pid_t server = getpid(), child;
 	int status;
 
 	request_init(&request);
@@ -81,7 +87,7 @@ static int serve_run(int out, json_t *id, json_t *params)
 	request.json = true;
 	child = fork();
 	if (child == 0)
-		run(out, id, &request);
+		run(out, id, &request, server);
 	if (child < 0)
 		return send_error(out, id, INVALID_REQUEST, strerror(errno));
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)

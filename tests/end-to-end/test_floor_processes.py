@@ -91,6 +91,13 @@ def test_no_namespaces_or_mounts_inside(ward):
         assert ward.run(*command.split()).code != 0, command
 
 
+def test_where_namespaces_are_refused_nothing_runs_without_them_unsaid(plain):
+    done = plain('-Ur', 'sh', '-c', 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"', 'sh', plain.binary, 'run', '--', 'touch', 'ran',
+                 program='/usr/bin/unshare')
+    assert done.err.startswith('ward: ') and 'namespaces' in done.err
+    assert done.code == 125 and not (plain.work / 'ran').exists()
+
+
 def test_secret_looking_variables_are_dropped(ward):
     secrets = ['GITHUB_TOKEN', 'AWS_SECRET_ACCESS_KEY', 'AWS_ACCESS_KEY_ID', 'OPENAI_API_KEY', 'DB_PASSWORD', 'MY_PASSPHRASE', 'NPM_TOKEN',
                'SOME_PRIVATE_KEY', 'DATABASE_URL', 'STRIPE_KEY']

@@ -2,6 +2,7 @@
 """Streaming, pipes, signals, time-outs: a command under ward runs as it would without."""
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import time
@@ -208,6 +209,18 @@ def test_a_long_command_line_runs(plain):
 def test_many_processes_and_much_output_at_once(plain):
     done = plain.sh('for i in $(seq 50); do (for j in $(seq 100); do echo "$i $j"; done) & done; wait')
     assert sorted(done.out.splitlines()) == sorted(f'{i} {j}' for i in range(1, 51) for j in range(1, 101))
+
+
+@pytest.mark.parametrize('flags', [[], ['--json']], ids=['streaming', 'json'])
+def test_memory_does_not_grow_with_the_output(plain, flags):
+    sanitized = b'__asan_init' in pathlib.Path(plain.binary).read_bytes()
+    process = plain.popen('run', *flags, '--', 'sh', '-c', 'head -c 300M /dev/zero; touch written; read x', stdin=subprocess.PIPE,
+                          stdout=subprocess.DEVNULL)
+    assert wait_until((plain.work / 'written').exists)
+    status = pathlib.Path(f'/proc/{process.pid}/status').read_text()
+    assert plain.finish(process, b'\n').code == 0
+    most = int(status.split('VmHWM:')[1].split()[0])
+    assert most <= (80 << 10 if sanitized else 8 << 10), f'{most} KiB'
 
 
 def test_the_result_of_a_run_that_was_signalled_is_whole(plain):

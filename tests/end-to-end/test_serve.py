@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """ward serve --stdio: JSON-RPC 2.0, one object a line."""
 import json
+import signal
+import subprocess
 
 import jsonschema
+import pytest
 
-from support import SCHEMA
+from support import SCHEMA, all_gone, marker, processes, wait_until
 
 
 def serve(ward, *lines, **how):
@@ -103,6 +106,22 @@ def test_a_line_that_is_too_long_is_answered_and_skipped(plain):
 def test_a_last_line_without_its_end_is_answered(plain):
     done = plain('serve', '--stdio', input=json.dumps(call('ping', id=3)))
     assert json.loads(done.out)['id'] == 3
+
+
+@pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_the_end_of_the_server_ends_what_it_runs(plain, number):
+    word = marker()
+    process = plain.popen('serve', '--stdio', stdin=subprocess.PIPE)
+    request = call('run', {'argv': ['sh', '-c', f'setsid sh -c "sleep 300; :" {word} & sleep 300']})
+    process.stdin.write(json.dumps(request).encode() + b'\n')
+    process.stdin.flush()
+    assert wait_until(lambda: len(processes(word)) >= 2)
+    process.send_signal(number)
+    gone = all_gone(word)
+    process.kill()
+    process.communicate()
+    assert gone, 'the run goes on without its server'
+    assert plain.verify().code == 0
 
 
 def test_it_needs_to_be_told_where_to_serve(plain):
