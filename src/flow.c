@@ -89,7 +89,21 @@ static void decided(struct flow *flow, const char *stage, const char *verdict, c
 	result_add_decision(flow->result, stage, verdict, source)->time = strdup(now);
 }
 
-/* 2. Parse, assess, decide. */
+/* 2. The sandbox is begun at once: what every command needs takes longest. */
+static int begin(struct flow *flow, struct error **ret_error)
+{
+	const struct ground ground = {
+		.level = flow->request->level,
+		.network = flow->request->network,
+		.uid = flow->identity.uid,
+		.gid = flow->identity.gid,
+	};
+
+	entry_done(&flow->entry);
+	return sandbox_begin(&ground, &flow->entry, ret_error);
+}
+
+/* 3. Parse, assess, decide, while init builds. */
 static int judge(struct flow *flow, struct error **ret_error)
 {
 	struct surroundings surroundings = {
@@ -114,7 +128,7 @@ static int judge(struct flow *flow, struct error **ret_error)
 	return 0;
 }
 
-/* 3. On record before it takes effect. */
+/* 4. On record before it takes effect. */
 static json_t *text_value(const char *text)
 {
 	_cleanup_free_ char *utf8 = NULL;
@@ -197,8 +211,7 @@ static void record_end(struct flow *flow)
 	json_decref(body);
 }
 
-/* 4. The sandbox: init builds the walls while we look for what must be masked and record the run.
- */
+/* 5. The rest of the sandbox: what must be masked is looked for, the run recorded, init told. */
 static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_error)
 {
 	const struct permissions *permissions = &flow->verdict.permissions;
@@ -215,10 +228,6 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	int r;
 
 	*sandbox = (struct sandbox){
-		.level = flow->verdict.level,
-		.network = request->network,
-		.uid = flow->identity.uid,
-		.gid = flow->identity.gid,
 		.cwd = request->cwd,
 		.writable = &permissions->writable,
 		.tmp = flow->session.tmp,
@@ -227,7 +236,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.candidates = &flow->prepared.candidates,
 		.terminal = flow->streams.terminal >= 0,
 		.foreground = flow->streams.all_terminal && terminal_is_ours(&flow->streams),
-		.signal_mask = &flow->before.mask,
+		.signal_mask = flow->before.mask,
 		.ignores_pipe = flow->before.ignores_pipe,
 		.ignores_child = flow->before.ignores_child,
 		.time_ns = request->limits.time_ns,
@@ -238,9 +247,10 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		terminal_describe(&flow->streams, &sandbox->modes, &sandbox->window);
 	for (int round = 0; round < SEARCHES; round++) {
 		masks_done(&flow->masks);
-		entry_done(&flow->entry);
-		r = sandbox_start(sandbox, &flow->entry, ret_error);
-		if (r == 0 && sandbox->level != LEVEL_NONE)
+		error_free(*ret_error);
+		*ret_error = NULL;
+		r = round == 0 ? 0 : begin(flow, ret_error);
+		if (r == 0 && flow->verdict.level != LEVEL_NONE)
 			r = find_masks(&search, &flow->masks, ret_error);
 		if (r == 0 && !flow->begun)
 			r = record_start(flow, ret_error);
@@ -250,14 +260,14 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 			break; /* else a second run on this workspace moved something while we
 				  looked */
 	}
-	if (r == 0 && sandbox->level != LEVEL_NONE)
+	if (r == 0 && flow->verdict.level != LEVEL_NONE)
 		r = identity_give_up(ret_error);
 	for (size_t i = 0; i < flow->masks.count; i++)
 		list_add(&flow->mask_paths, flow->masks.items[i].path);
 	return r;
 }
 
-/* 5. The supervisor sees what the command tries, the loop serves what it reads and writes. */
+/* 6. The supervisor sees what the command tries, the loop serves what it reads and writes. */
 static void serve_observer(void *data)
 {
 	observer_serve(data);
@@ -294,7 +304,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	return r;
 }
 
-/* 6. What became of it. */
+/* 7. What became of it. */
 static int explain_exec(const struct flow *flow, int errnum, struct error **ret_error)
 {
 	const char *program = flow->prepared.argv.items[0];
@@ -476,7 +486,14 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 	    (r = state_directory(&flow->state, ret_error)) < 0 ||
 	    (r = state_directory_make(flow->state, ret_error)) < 0 ||
 	    (r = audit_open(flow->state, &flow->audit, ret_error)) < 0 ||
-	    (own_state_directory(flow), r = judge(flow, ret_error)) < 0)
+	    (r = streams_open(request, way->streams, &flow->streams, ret_error)) < 0)
+		return r;
+	own_state_directory(flow);
+	if (request->level == LEVEL_NONE)
+		list_add(flow->notices, "running without the sandbox (--level none)");
+	else if ((r = identity_become(&flow->identity, ret_error)) < 0)
+		return r;
+	if ((r = begin(flow, ret_error)) < 0 || (r = judge(flow, ret_error)) < 0)
 		return r;
 	if (flow->verdict.kind == VERDICT_DENY) {
 		record_start(flow, ret_error);
@@ -485,15 +502,9 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 	}
 	if ((r = way->prepare(request, &flow->verdict.permissions.environment, &flow->prepared,
 			      ret_error)) < 0 ||
-	    (r = streams_open(request, way->streams, &flow->streams, ret_error)) < 0)
+	    (request->level != LEVEL_NONE &&
+	     (r = session_open(flow->own_state, request->session, &flow->session, ret_error)) < 0))
 		return r;
-	if (request->level == LEVEL_NONE) {
-		list_add(flow->notices, "running without the sandbox (--level none)");
-	} else if ((r = identity_become(&flow->identity, ret_error)) < 0 ||
-		   (r = session_open(flow->own_state, request->session, &flow->session,
-				     ret_error)) < 0) {
-		return r;
-	}
 	notice_environment(flow);
 	if ((r = start(flow, &sandbox, ret_error)) < 0 || (r = run(flow, &outcome, ret_error)) < 0)
 		return r;

@@ -118,7 +118,7 @@ static void become_command(const struct init *init, volatile int *failed)
 	signal(SIGXFSZ, SIG_DFL);
 	signal(SIGPIPE, sandbox->ignores_pipe ? SIG_IGN : SIG_DFL);
 	signal(SIGCHLD, sandbox->ignores_child ? SIG_IGN : SIG_DFL);
-	sigprocmask(SIG_SETMASK, sandbox->signal_mask, NULL);
+	sigprocmask(SIG_SETMASK, &sandbox->signal_mask, NULL);
 	*failed = execute(sandbox);
 	_exit(127);
 }

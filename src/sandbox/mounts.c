@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file system as the command sees it: the host's tree made read-only in place, the writable
- * paths attached again, and /tmp, /dev, /proc and /run replaced.
+/* The file system as the command sees it: the host's tree made read-only in place, /dev, /proc and
+ * /run replaced; then, when it is known, what is writable attached again, and /tmp replaced.
  *
  * The tree is kept rather than built anew under a pivot: one mount_setattr over everything costs a
- * tenth of a new root. What must stay writable is cloned before that and moved back over its own
- * path. */
+ * tenth of a new root. What stays writable is a clone of its own part of the tree, moved over its
+ * own path; the read-only flag that we set ourselves we may take away again, the host's we may
+ * not. */
 #include "stage.h"
 #include "../base/path.h"
 #include "../sys/kernel.h"
@@ -112,10 +113,10 @@ static const char *const proc_switches[] = {
 	"/proc/acpi", "/proc/scsi",	     "/proc/driver", "/proc/mtrr", "/proc/latency_stats",
 };
 
-static int build_proc(const struct sandbox *sandbox, unsigned *walls, struct failure *failure)
+static int build_proc(const struct ground *ground, unsigned *walls, struct failure *failure)
 {
 	/* A plain user owns none of them; /proc/sys is closed for everyone all the same. */
-	size_t switches = sandbox->uid == 0 ? ELEMENTS(proc_switches) : 1;
+	size_t switches = ground->uid == 0 ? ELEMENTS(proc_switches) : 1;
 
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0) {
 		if (errno != EPERM)
@@ -143,12 +144,31 @@ static int open_real(const char *path)
 	return sys_openat2(AT_FDCWD, path, O_PATH | O_CLOEXEC | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
 }
 
+/* What the sandbox's own file systems cover can still be walked from here: ward's state, and with
+ * it the session's /tmp, may lie there. */
+static struct {
+	const char *path;
+	int fd;
+} covered[] = {{"/run", -1}, {"/dev", -1}};
+
+static int open_covered(const char *path)
+{
+	for (size_t i = 0; i < ELEMENTS(covered); i++) {
+		size_t length = strlen(covered[i].path);
+
+		if (covered[i].fd >= 0 && path_is_under(path, covered[i].path) && path[length])
+			return sys_openat2(covered[i].fd, path + length + 1,
+					   O_PATH | O_CLOEXEC | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+	}
+	return open_real(path);
+}
+
 static int clone_fd(int fd, unsigned flags)
 {
 	return sys_open_tree(fd, "", MOUNT_CLONE | AT_EMPTY_PATH | O_CLOEXEC | flags);
 }
 
-/* Only the tree itself stays writable: what is mounted below it may be anything, the kernel's own
+/* Only the tree itself becomes writable: what is mounted below it may be anything, the kernel's own
  * file systems included. */
 static int clone_writable(const char *path, struct writable_tree *ret_tree)
 {
@@ -156,26 +176,25 @@ static int clone_writable(const char *path, struct writable_tree *ret_tree)
 	if (ret_tree->target < 0)
 		return -1;
 	ret_tree->tree = clone_fd(ret_tree->target, MOUNT_AT_RECURSIVE);
-	if (ret_tree->tree < 0 ||
-	    sys_mount_setattr(ret_tree->tree, "", AT_EMPTY_PATH | MOUNT_AT_RECURSIVE,
-			      MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV, 0) < 0)
+	if (ret_tree->tree < 0)
 		return -1;
-	return sys_mount_setattr(ret_tree->tree, "", AT_EMPTY_PATH, 0, MOUNT_RDONLY);
+	return sys_mount_setattr(ret_tree->tree, "", AT_EMPTY_PATH, MOUNT_NOSUID | MOUNT_NODEV,
+				 MOUNT_RDONLY);
 }
 
 /* The session's own directory, made by this user and nobody's link. */
 static int clone_tmp(const struct sandbox *sandbox)
 {
-	int fd = open_real(sandbox->tmp), tree = -1;
+	int fd = open_covered(sandbox->tmp), tree = -1;
 	struct stat st;
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == sandbox->uid)
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
 		tree = clone_fd(fd, 0);
 	else if (fd >= 0)
 		errno = EPERM;
 	close_fd(&fd);
-	if (tree >= 0 &&
-	    sys_mount_setattr(tree, "", AT_EMPTY_PATH, MOUNT_NOSUID | MOUNT_NODEV, 0) < 0)
+	if (tree >= 0 && sys_mount_setattr(tree, "", AT_EMPTY_PATH, MOUNT_NOSUID | MOUNT_NODEV,
+					   MOUNT_RDONLY) < 0)
 		close_fd(&tree);
 	return tree;
 }
@@ -192,14 +211,33 @@ static int attach_writable(const char *path, bool own_tmp, struct writable_tree 
 	return attach(tree->tree, path);
 }
 
-int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct writable_tree *trees,
-		 struct failure *failure)
+int stage_tree(const struct ground *ground, unsigned *walls, struct failure *failure)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return stage_fail(failure, "making private", "/");
+	if (*walls & WALL_BIT(WALL_READ_ONLY) &&
+	    sys_mount_setattr(AT_FDCWD, "/", MOUNT_AT_RECURSIVE,
+			      MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV, 0) < 0)
+		return stage_fail(failure, "making read-only", "/");
+	for (size_t i = 0; i < ELEMENTS(covered); i++)
+		covered[i].fd = open(covered[i].path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/* The store: one small file system for all that is ward's own making. It hides /run. */
+	if (*walls & (WALL_BIT(WALL_DEVICES) | WALL_BIT(WALL_RUN)) &&
+	    (mount("tmpfs", "/run", "tmpfs", MS_NOSUID, "mode=755") < 0 || mkdir(STORE, 0700) < 0))
+		return stage_fail(failure, "mounting", "/run");
+	if (*walls & WALL_BIT(WALL_DEVICES) && build_devices(failure) < 0)
+		return -1;
+	if (*walls & WALL_BIT(WALL_PROC) && build_proc(ground, walls, failure) < 0)
+		return -1;
+	return 0;
+}
+
+int stage_writable(const struct sandbox *sandbox, unsigned walls, struct writable_tree *trees,
+		   struct failure *failure)
 {
 	const struct list *writable = sandbox->writable;
 	int tmp = -1;
 
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return stage_fail(failure, "making private", "/");
 	if (writable->count > WRITABLE_MOST) {
 		errno = E2BIG;
 		return stage_fail(failure, "keeping writable", "more than 64 paths");
@@ -207,30 +245,18 @@ int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct writable
 	for (size_t i = 0; i < writable->count; i++)
 		if (clone_writable(writable->items[i], &trees[i]) < 0)
 			return stage_fail(failure, "keeping writable", writable->items[i]);
-	if (*walls & WALL_BIT(WALL_TMP)) {
+	if (walls & WALL_BIT(WALL_TMP)) {
 		tmp = clone_tmp(sandbox);
 		if (tmp < 0)
 			return stage_fail(failure, "opening", sandbox->tmp);
 	}
-
-	if (*walls & WALL_BIT(WALL_READ_ONLY) &&
-	    sys_mount_setattr(AT_FDCWD, "/", MOUNT_AT_RECURSIVE,
-			      MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV, 0) < 0)
-		return stage_fail(failure, "making read-only", "/");
-
+	for (size_t i = 0; i < ELEMENTS(covered); i++)
+		close_fd(&covered[i].fd);
 	if (tmp >= 0 && attach(tmp, "/tmp") < 0)
 		return stage_fail(failure, "mounting", "/tmp");
 	for (size_t i = 0; i < writable->count; i++)
 		if (attach_writable(writable->items[i], tmp >= 0, &trees[i]) < 0)
 			return stage_fail(failure, "keeping writable", writable->items[i]);
 	close_fd(&tmp);
-	/* The store: one small file system for all that is ward's own making. It hides /run. */
-	if (*walls & (WALL_BIT(WALL_DEVICES) | WALL_BIT(WALL_RUN)) &&
-	    (mount("tmpfs", "/run", "tmpfs", MS_NOSUID, "mode=755") < 0 || mkdir(STORE, 0700) < 0))
-		return stage_fail(failure, "mounting", "/run");
-	if (*walls & WALL_BIT(WALL_DEVICES) && build_devices(failure) < 0)
-		return -1;
-	if (*walls & WALL_BIT(WALL_PROC) && build_proc(sandbox, walls, failure) < 0)
-		return -1;
 	return 0;
 }

@@ -29,7 +29,7 @@ static int write_map(const char *path, const char *text)
 	return written == length ? 0 : -1;
 }
 
-int stage_identity(const struct sandbox *sandbox, struct failure *failure)
+int stage_identity(const struct ground *ground, struct failure *failure)
 {
 	char map[64];
 
@@ -37,23 +37,21 @@ int stage_identity(const struct sandbox *sandbox, struct failure *failure)
 	prctl(PR_SET_DUMPABLE, 1);
 	if (write_map("/proc/self/setgroups", "deny") < 0)
 		return stage_fail(failure, "writing", "/proc/self/setgroups");
-	snprintf(map, sizeof(map), "%u %u 1", sandbox->uid, sandbox->uid);
+	snprintf(map, sizeof(map), "%u %u 1", ground->uid, ground->uid);
 	if (write_map("/proc/self/uid_map", map) < 0)
 		return stage_fail(failure, "writing", "/proc/self/uid_map");
-	snprintf(map, sizeof(map), "%u %u 1", sandbox->gid, sandbox->gid);
+	snprintf(map, sizeof(map), "%u %u 1", ground->gid, ground->gid);
 	if (write_map("/proc/self/gid_map", map) < 0)
 		return stage_fail(failure, "writing", "/proc/self/gid_map");
 	return 0;
 }
 
-int stage_network(unsigned walls, int *ret_names, struct failure *failure)
+int stage_network(int *ret_names, struct failure *failure)
 {
 	struct sockaddr_in port53 = {.sin_family = AF_INET, .sin_port = htons(53)};
 	struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
 	int names;
 
-	if (!(walls & WALL_BIT(WALL_NET_NAMESPACE)))
-		return 0;
 	names = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (names < 0 || ioctl(names, SIOCSIFFLAGS, &loopback) < 0)
 		return stage_fail(failure, "starting", "the loopback interface");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Permissions turned into walls, and a command started behind them.
  *
- * sandbox_start makes init (pid 1 of the sandbox), which builds what it can alone. The caller
- * meanwhile finds out which paths must be masked and records the run; sandbox_release hands the
- * masks over. Init finishes the walls, reports, and only then starts the command. From there on
- * init and the caller talk over entry.control. */
+ * sandbox_begin makes init (pid 1 of the sandbox), which builds what is the same for every command.
+ * The caller meanwhile judges the request, finds out which paths must be masked and records the
+ * run; sandbox_release then tells init the rest. Init finishes the walls, reports, and only then
+ * starts the command. From there on init and the caller talk over entry.control. */
 #pragma once
 
 #include "../base/error.h"
@@ -33,12 +33,16 @@ struct stdio {
 	const char *path; /* STDIO_FILE */
 };
 
-/* Everything is borrowed and must live until sandbox_release has returned. */
-struct sandbox {
+/* What must be known before anything else is. */
+struct ground {
 	enum level level; /* none or restricted */
 	enum network network;
 	uid_t uid; /* the same inside and outside */
 	gid_t gid;
+};
+
+/* Everything is borrowed and must live until sandbox_release has returned. */
+struct sandbox {
 	const char *cwd;
 	const struct list *writable; /* absolute, real paths, parents before children */
 	const char *tmp;	     /* the directory that becomes /tmp */
@@ -47,10 +51,10 @@ struct sandbox {
 	const struct list *candidates; /* the paths to try to execute, in order */
 	struct stdio stdio[3];
 	bool terminal;	      /* make a pty and let it be the controlling terminal */
-	struct termios modes; /* the pty\'s, before anybody can set others */
+	struct termios modes; /* the pty's, before anybody can set others */
 	struct winsize window;
-	bool foreground; /* the command starts with the terminal, else it gets it on demand */
-	const sigset_t *signal_mask;	  /* what the command starts with */
+	bool foreground;      /* the command starts with the terminal, else it gets it on demand */
+	sigset_t signal_mask; /* what the command starts with */
 	bool ignores_pipe, ignores_child; /* SIGPIPE, SIGCHLD were ignored when ward was started */
 	uint64_t time_ns;		  /* after which everything is ended; 0: never */
 	uint64_t processes;		  /* RLIMIT_NPROC; 0: as it is */
@@ -71,20 +75,21 @@ struct entry {
 	int init_control; /* init's end of control, until it has a table of fds of its own */
 	int self; /* a pidfd of the supervisor, for init to see whether it lives; until then as well
 		   */
+	pid_t helper; /* makes the network; -1 when it has ended */
 	unsigned walls;
 };
 
-int sandbox_start(const struct sandbox *sandbox, struct entry *ret_entry, struct error **ret_error);
+int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct error **ret_error);
 /* Fails with the stage and object that failed; init is gone then. An error whose errnum is ESTALE
  * means that something to be masked was moved between the search and the mask: search again. */
 int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
 		    struct error **ret_error);
 /* Closes all of it, which ends whatever is left of the sandbox, and waits for that. */
 void entry_done(struct entry *entry);
-#define ENTRY_NONE                                        \
-	(struct entry)                                    \
-	{                                                 \
-		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0 \
+#define ENTRY_NONE                                            \
+	(struct entry)                                        \
+	{                                                     \
+		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0 \
 	}
 
 /* What init sends on entry.control, one datagram each: the command was stopped, or it has ended. */

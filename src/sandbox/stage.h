@@ -19,7 +19,13 @@ struct failure {
 int stage_fail(struct failure *failure, const char *stage, const char *object);
 
 /* uid and gid maps. */
-int stage_identity(const struct sandbox *sandbox, struct failure *failure);
+int stage_identity(const struct ground *ground, struct failure *failure);
+/* The tree read-only; /run, /dev and /proc the sandbox's own. Walls that could not be built but are
+ * not vital are taken from *walls. */
+int stage_tree(const struct ground *ground, unsigned *walls, struct failure *failure);
+/* Loopback up, and the resolver's socket. */
+int stage_network(int *ret_names, struct failure *failure);
+
 enum { WRITABLE_MOST = 64 };
 
 /* A writable path, held by fd from the moment it was looked at. */
@@ -28,12 +34,9 @@ struct writable_tree {
 	int tree;   /* the root of the mount over it */
 };
 
-/* Everything about the file system but the masks. Walls that could not be built but are not vital
- * are taken from *walls. trees: one for each of sandbox->writable, filled. */
-int stage_mounts(const struct sandbox *sandbox, unsigned *walls, struct writable_tree *trees,
-		 struct failure *failure);
-/* Loopback up, and the resolver's socket. */
-int stage_network(unsigned walls, int *ret_names, struct failure *failure);
+/* What stays writable, and /tmp. trees: one for each of sandbox->writable, filled. */
+int stage_writable(const struct sandbox *sandbox, unsigned walls, struct writable_tree *trees,
+		   struct failure *failure);
 /* /run hidden, host names of its own, and the masks: text holds NUL-terminated records "M DEVICE
  * INODE PATH" and "P 0 0 PATH". */
 int stage_masks(unsigned walls, const char *text, size_t length, struct failure *failure);
@@ -51,3 +54,12 @@ struct init_fds {
 	int master, input; /* the pty's, the reopened standard input; -1 none */
 };
 _Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, const struct init_fds *fds);
+
+/* What init is told when the request is judged: the sandbox and its masks, as a file of memory.
+ * Makes the file; the caller closes it. */
+int letter_write(const struct sandbox *sandbox, const struct masks *masks, int *ret_fd,
+		 uint64_t *ret_length);
+/* Reads it in init. What *ret_sandbox points to lives as long as init. *ret_masks: as stage_masks
+ * takes it. */
+int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char **ret_masks,
+		size_t *ret_masks_length);

@@ -4,12 +4,14 @@
  * Init is cloned with a table of fds shared with the supervisor, because the notification fd comes
  * into being behind the filter, where no message can be sent any more without being shown to a
  * supervisor that does not have it yet. Init gives up the shared table before it starts the
- * command. Memory is never shared. */
+ * command. Memory is never shared.
+ *
+ * Three work side by side, because a start is waited for: init builds the tree, the supervisor
+ * judges the request, and a helper of it makes the network, which takes the kernel as long as all
+ * the rest. Init joins that when it is there. */
 #include "filter.h"
 #include "stage.h"
-#include "../base/buffer.h"
 #include "../base/io.h"
-#include "../base/path.h"
 #include "../sys/kernel.h"
 
 #include <errno.h>
@@ -27,10 +29,16 @@
 
 enum { INPUT_CHUNK = 1 << 20 };
 
-/* What the supervisor says when init may finish the walls: where the masks are. */
-struct go {
-	uint64_t length;
-	int fd;
+/* What init is told while it builds: where its network is, by the helper; and when the request is
+ * judged and recorded, where its letter is. They come in any order. */
+enum note_kind { NOTE_NETWORK, NOTE_LETTER, NOTES };
+
+struct note {
+	enum note_kind kind;
+	struct failure failure; /* NOTE_NETWORK: errnum 0: none */
+	int fd;			/* the network namespace, or the letter */
+	int names;		/* NOTE_NETWORK: the resolver's socket */
+	uint64_t length;	/* NOTE_LETTER */
 };
 
 /* What init says when the walls stand, or which stage failed. */
@@ -43,20 +51,30 @@ struct report {
 static const struct {
 	enum wall wall;
 	uint64_t flag;
+	bool at_birth; /* the others init makes itself, beside the supervisor's work */
 } namespaces[] = {
-	{WALL_USER_NAMESPACE, CLONE_NEWUSER},	  {WALL_MOUNT_NAMESPACE, CLONE_NEWNS},
-	{WALL_PID_NAMESPACE, CLONE_NEWPID},	  {WALL_IPC_NAMESPACE, CLONE_NEWIPC},
-	{WALL_UTS_NAMESPACE, CLONE_NEWUTS},	  {WALL_NET_NAMESPACE, CLONE_NEWNET},
-	{WALL_CGROUP_NAMESPACE, CLONE_NEWCGROUP},
+	{WALL_USER_NAMESPACE, CLONE_NEWUSER, true}, {WALL_PID_NAMESPACE, CLONE_NEWPID, true},
+	{WALL_MOUNT_NAMESPACE, CLONE_NEWNS, false}, {WALL_IPC_NAMESPACE, CLONE_NEWIPC, false},
+	{WALL_UTS_NAMESPACE, CLONE_NEWUTS, false},  {WALL_CGROUP_NAMESPACE, CLONE_NEWCGROUP, false},
 };
 
-static unsigned walls_wanted(const struct sandbox *sandbox)
+static uint64_t namespace_flags(unsigned walls, bool at_birth)
+{
+	uint64_t flags = 0;
+
+	for (size_t i = 0; i < ELEMENTS(namespaces); i++)
+		if (walls & WALL_BIT(namespaces[i].wall) && namespaces[i].at_birth == at_birth)
+			flags |= namespaces[i].flag;
+	return flags;
+}
+
+static unsigned walls_wanted(const struct ground *ground)
 {
 	unsigned walls = (1u << WALL_COUNT) - 1;
 
-	if (sandbox->level == LEVEL_NONE)
+	if (ground->level == LEVEL_NONE)
 		return 0;
-	if (sandbox->network == NETWORK_FULL)
+	if (ground->network == NETWORK_FULL)
 		walls &= ~WALL_BIT(WALL_NET_NAMESPACE);
 	return walls & ~walls_switched_off();
 }
@@ -173,23 +191,39 @@ static int open_terminal(const struct sandbox *sandbox, unsigned walls, struct f
 	return master;
 }
 
-/* The masks, when the supervisor has found them and recorded the run: they lie in a file of memory.
- */
-static int build_masks(int control, unsigned walls, struct failure *failure)
+/* Waits until the note is there. */
+static const struct note *await_note(int control, enum note_kind kind)
 {
-	const char *text = "";
-	struct go go;
+	static struct note notes[NOTES];
+	static bool here[NOTES];
 
-	if (read(control, &go, sizeof(go)) != sizeof(go))
-		_exit(0); /* it changed its mind, or is gone */
-	if (!(walls & WALL_BIT(WALL_MOUNT_NAMESPACE)))
-		return 0;
-	if (go.length > 0) {
-		text = mmap(NULL, go.length, PROT_READ, MAP_PRIVATE, go.fd, 0);
-		if (text == MAP_FAILED)
-			return stage_fail(failure, "reading", "the masks");
+	while (!here[kind]) {
+		struct note note;
+
+		if (read(control, &note, sizeof(note)) != sizeof(note) || note.kind >= NOTES)
+			_exit(0); /* the supervisor changed its mind, or is gone */
+		notes[note.kind] = note;
+		here[note.kind] = true;
 	}
-	return stage_masks(walls, text, go.length, failure);
+	return &notes[kind];
+}
+
+static int join_network(int control, struct report *report)
+{
+	const struct note *note;
+
+	if (!(report->walls & WALL_BIT(WALL_NET_NAMESPACE)))
+		return 0;
+	note = await_note(control, NOTE_NETWORK);
+	if (note->failure.errnum) {
+		report->failure = note->failure;
+		return -1;
+	}
+	if (setns(note->fd, CLONE_NEWNET) < 0)
+		return stage_fail(&report->failure, "joining", "the network");
+	close(note->fd); /* for the supervisor as well */
+	report->names = note->names;
+	return 0;
 }
 
 /* Landlock knows the writable trees by the fds that were held since they were looked at. */
@@ -210,19 +244,37 @@ static int build_landlock(const struct sandbox *sandbox, unsigned *walls,
 	return 0;
 }
 
-static int build(const struct sandbox *sandbox, int control, struct report *report)
+/* What is the same for every command. */
+static int build_ground(const struct ground *ground, struct report *report)
+{
+	struct failure *failure = &report->failure;
+	unsigned *walls = &report->walls;
+
+	if (*walls & WALL_BIT(WALL_USER_NAMESPACE) && stage_identity(ground, failure) < 0)
+		return -1;
+	if (unshare((int)namespace_flags(*walls, /* at_birth= */ false)) < 0)
+		return stage_fail(failure, "making", "the namespaces");
+	return *walls & WALL_BIT(WALL_MOUNT_NAMESPACE) ? stage_tree(ground, walls, failure) : 0;
+}
+
+static int build(const struct ground *ground, int control, struct sandbox *sandbox,
+		 struct report *report)
 {
 	static struct writable_tree trees[WRITABLE_MOST];
 	struct failure *failure = &report->failure;
 	unsigned *walls = &report->walls;
+	const struct note *letter;
+	size_t masks_length;
+	const char *masks;
 
-	if (*walls & WALL_BIT(WALL_USER_NAMESPACE) && stage_identity(sandbox, failure) < 0)
+	if (build_ground(ground, report) < 0)
 		return -1;
+	letter = await_note(control, NOTE_LETTER);
+	if (letter_read(letter->fd, letter->length, sandbox, &masks, &masks_length) < 0)
+		return stage_fail(failure, "reading", "what to run");
 	if (*walls & WALL_BIT(WALL_MOUNT_NAMESPACE) &&
-	    stage_mounts(sandbox, walls, trees, failure) < 0)
-		return -1;
-	if (stage_network(*walls, &report->names, failure) < 0 ||
-	    build_masks(control, *walls, failure) < 0)
+	    (stage_writable(sandbox, *walls, trees, failure) < 0 ||
+	     stage_masks(*walls, masks, masks_length, failure) < 0))
 		return -1;
 	report->terminal = open_terminal(sandbox, *walls, failure);
 	report->input = reopen_input(&sandbox->stdio[0], failure);
@@ -233,7 +285,7 @@ static int build(const struct sandbox *sandbox, int control, struct report *repo
 		return stage_fail(failure, "opening", "/");
 	if (stage_limits(sandbox, failure) < 0 ||
 	    build_landlock(sandbox, walls, trees, failure) < 0 ||
-	    stage_privileges(*walls, failure) < 0)
+	    join_network(control, report) < 0 || stage_privileges(*walls, failure) < 0)
 		return -1;
 	/* As the command will be, not as root of the namespace: a masked directory is closed to it.
 	 */
@@ -256,7 +308,7 @@ static void forget_arguments(void)
 		memset(first, 0, (size_t)(last - first));
 }
 
-static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, int control,
+static _Noreturn void run_init(const struct ground *ground, unsigned walls, int control,
 			       int supervisor)
 {
 	struct report report = {.walls = walls,
@@ -267,6 +319,7 @@ static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, in
 				.root = -1};
 	struct pollfd died = {supervisor, POLLIN, 0};
 	int kept[6] = {control, -1, -1, -1, -1, -1}, failed;
+	struct sandbox sandbox;
 
 	/* Until the table of fds is our own we hold both ends of the control socket, and its end
 	 * would never come. Our parent may have died before the first line here took effect. */
@@ -276,13 +329,13 @@ static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, in
 	prctl(PR_SET_NAME, "ward-init");
 	if (walls & WALL_BIT(WALL_INIT_HIDDEN))
 		forget_arguments();
-	failed = build(sandbox, control, &report);
+	failed = build(ground, control, &sandbox, &report);
 	if (!failed) {
 		kept[1] = report.terminal;
 		kept[2] = report.input;
 		for (int i = 0; i < 3; i++)
-			if (sandbox->stdio[i].kind == STDIO_FD)
-				kept[3 + i] = sandbox->stdio[i].fd;
+			if (sandbox.stdio[i].kind == STDIO_FD)
+				kept[3 + i] = sandbox.stdio[i].fd;
 		failed = leave_shared_table(walls, kept, ELEMENTS(kept), &report.failure);
 	}
 	/* Without a pid namespace we must live long enough to end our children: there the socket
@@ -294,132 +347,65 @@ static _Noreturn void run_init(const struct sandbox *sandbox, unsigned walls, in
 		prctl(PR_SET_DUMPABLE, 0);
 	if (write(control, &report, sizeof(report)) != sizeof(report) || failed)
 		_exit(1);
-	init_main(sandbox, walls, &(struct init_fds){control, report.terminal, report.input});
+	init_main(&sandbox, walls, &(struct init_fds){control, report.terminal, report.input});
 }
 
-int sandbox_start(const struct sandbox *sandbox, struct entry *ret_entry, struct error **ret_error)
+/* In the helper: a network of init's user namespace, and how to get to it. */
+static _Noreturn void run_helper(const struct entry *entry)
 {
+	struct note note = {.kind = NOTE_NETWORK, .fd = -1, .names = -1};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if ((entry->walls & WALL_BIT(WALL_USER_NAMESPACE) &&
+	     setns(entry->pidfd, CLONE_NEWUSER) < 0) ||
+	    unshare(CLONE_NEWNET) < 0)
+		stage_fail(&note.failure, "making", "a network namespace");
+	else if (stage_network(&note.names, &note.failure) == 0) {
+		note.fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+		if (note.fd < 0)
+			stage_fail(&note.failure, "opening", "/proc/self/ns/net");
+	}
+	_exit(write(entry->control, &note, sizeof(note)) != sizeof(note));
+}
+
+static int refused(struct entry *entry, struct error **ret_error)
+{
+	fail_errno(ret_error, E_ENGINE, errno, "the kernel refused the sandbox's namespaces");
+	entry_done(entry);
+	return error_hint(ret_error, "user namespaces may be switched off here: see "
+				     "kernel.unprivileged_userns_clone and "
+				     "user.max_user_namespaces, or AppArmor's rule on Ubuntu");
+}
+
+int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct error **ret_error)
+{
+	struct kernel_clone init = {.exit_signal = SIGCHLD, .flags = CLONE_FILES | CLONE_PIDFD};
+	struct kernel_clone helper = {.flags = CLONE_FILES};
 	struct entry entry = ENTRY_NONE;
-	struct kernel_clone clone = {.exit_signal = SIGCHLD, .flags = CLONE_FILES | CLONE_PIDFD};
 	int control[2];
 
-	entry.walls = walls_wanted(sandbox);
+	entry.walls = walls_wanted(ground);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
 		return fail_errno(ret_error, E_ENGINE, errno, "making a socket pair");
 	entry.control = control[0];
 	entry.init_control = control[1];
 	entry.self = sys_pidfd_open(getpid());
-	for (size_t i = 0; i < ELEMENTS(namespaces); i++)
-		if (entry.walls & WALL_BIT(namespaces[i].wall))
-			clone.flags |= namespaces[i].flag;
-	clone.pidfd = (uint64_t)(uintptr_t)&entry.pidfd;
-	entry.init = sys_clone3(&clone);
+	init.flags |= namespace_flags(entry.walls, /* at_birth= */ true);
+	init.pidfd = (uint64_t)(uintptr_t)&entry.pidfd;
+	entry.init = sys_clone3(&init);
 	if (entry.init == 0)
-		run_init(sandbox, entry.walls, control[1], entry.self);
-	if (entry.init < 0) {
-		fail_errno(ret_error, E_ENGINE, errno,
-			   "the kernel refused the sandbox's namespaces");
-		entry_done(&entry);
-		return error_hint(ret_error,
-				  "user namespaces may be switched off here: see "
-				  "kernel.unprivileged_userns_clone and user.max_user_namespaces, "
-				  "or AppArmor's rule on Ubuntu");
+		run_init(ground, entry.walls, control[1], entry.self);
+	if (entry.init < 0)
+		return refused(&entry, ret_error);
+	if (entry.walls & WALL_BIT(WALL_NET_NAMESPACE)) {
+		entry.helper = sys_clone3(&helper);
+		if (entry.helper == 0)
+			run_helper(&entry);
+		if (entry.helper < 0)
+			return refused(&entry, ret_error);
 	}
 	*ret_entry = entry;
 	return 0;
-}
-
-static bool is_writable(const struct sandbox *sandbox, const char *path)
-{
-	for (size_t i = 0; i < sandbox->writable->count; i++)
-		if (path_is_under(path, sandbox->writable->items[i]) &&
-		    strcmp(path, sandbox->writable->items[i]) != 0)
-			return true;
-	return false;
-}
-
-/* A mask holds a name, not the directories above it. Where those are writable they could be
- * renamed, and the next run would not know the secret by its new name: so each is made a mount of
- * its own, which the kernel does not let anybody rename. */
-static void add_pins(const struct sandbox *sandbox, const char *path, struct list *pins)
-{
-	_cleanup_free_ char *parent = strdup(path);
-	size_t first = pins->count;
-	char *slash;
-
-	while (parent && (slash = strrchr(parent, '/')) && slash != parent) {
-		*slash = '\0';
-		if (!is_writable(sandbox, parent))
-			break;
-		if (!list_has(pins, parent))
-			list_add(pins, parent);
-	}
-	for (size_t last = pins->count; last > first + 1; first++) { /* parents first */
-		char *swap = pins->items[first];
-
-		pins->items[first] = pins->items[--last];
-		pins->items[last] = swap;
-	}
-}
-
-/* ward's own program may lie in the workspace (a clone of its repository), and is executed outside
- * at the next call: it and its launcher are held read-only. */
-static void add_own_program(const struct sandbox *sandbox, struct list *pins, struct buffer *text)
-{
-	char self[PATH_MAX], launcher[PATH_MAX + 16];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	const char *const own[] = {self, launcher};
-	struct stat st;
-
-	if (length <= 0)
-		return;
-	self[length] = '\0';
-	snprintf(launcher, sizeof(launcher), "%.*s/../ward", (int)(strrchr(self, '/') - self),
-		 self);
-	for (size_t i = 0; i < ELEMENTS(own); i++) {
-		_cleanup_free_ char *path = path_normalise(own[i]);
-
-		if (!is_writable(sandbox, path) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
-			continue;
-		add_pins(sandbox, path, pins);
-		buffer_printf(text, "R %llu %llu %s", (unsigned long long)st.st_dev,
-			      (unsigned long long)st.st_ino, path);
-		buffer_add_char(text, '\0');
-	}
-}
-
-/* The masks and pins as one file of memory: records as stage_masks reads them. */
-static int send_masks(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
-		      int *ret_fd)
-{
-	_cleanup_list_ struct list pins = {0};
-	struct go go = {.fd = -1};
-	_cleanup_buffer_ struct buffer text = {0}, own = {0};
-
-	add_own_program(sandbox, &pins, &own);
-	for (size_t i = 0; i < masks->count; i++)
-		add_pins(sandbox, masks->items[i].path, &pins);
-	for (size_t i = 0; i < pins.count; i++) {
-		buffer_printf(&text, "P 0 0 %s", pins.items[i]);
-		buffer_add_char(&text, '\0');
-	}
-	buffer_add(&text, own.data, own.length);
-	for (size_t i = 0; i < masks->count; i++) {
-		buffer_printf(&text, "%c %llu %llu %s", masks->items[i].is_directory ? 'D' : 'F',
-			      (unsigned long long)masks->items[i].device,
-			      (unsigned long long)masks->items[i].inode, masks->items[i].path);
-		buffer_add_char(&text, '\0');
-	}
-	if (text.length > 0) {
-		go.length = text.length;
-		go.fd = memfd_create("masks", MFD_CLOEXEC);
-		if (go.fd < 0)
-			return -errno;
-		*ret_fd = go.fd;
-		if (write_all(go.fd, text.data, text.length) < 0)
-			return -EIO;
-	}
-	return write(entry->control, &go, sizeof(go)) == sizeof(go) ? 0 : -EPIPE;
 }
 
 static int explain(const struct failure *failure, struct error **ret_error)
@@ -451,15 +437,25 @@ static ssize_t read_report(const struct entry *entry, struct report *ret_report)
 	return fds[0].revents & POLLIN ? read(entry->control, ret_report, sizeof(*ret_report)) : -1;
 }
 
+static void end_helper(struct entry *entry)
+{
+	while (entry->helper > 0 && waitpid(entry->helper, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	entry->helper = -1;
+}
+
 int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
 		    struct error **ret_error)
 {
-	_cleanup_close_ int mask_fd = -1;
+	_cleanup_close_ int letter = -1;
+	struct note note = {.kind = NOTE_LETTER};
 	struct report report;
 	ssize_t length = -1;
-	int r = send_masks(sandbox, entry, masks, &mask_fd);
 
-	if (r == 0)
+	if (letter_write(sandbox, masks, &letter, &note.length) < 0)
+		return fail(ret_error, E_ENGINE, "there is no memory for what to run");
+	note.fd = letter;
+	if (write(entry->control, &note, sizeof(note)) == sizeof(note))
 		length = read_report(entry, &report);
 	if (length != sizeof(report)) {
 		fail(ret_error, E_ENGINE, "the sandbox's init ended before the walls stood");
@@ -475,11 +471,16 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 	entry->root = report.root;
 	close_fd(&entry->init_control); /* init has a table of its own by now */
 	close_fd(&entry->self);
+	end_helper(entry);
 	return 0;
 }
 
 void entry_done(struct entry *entry)
 {
+	/* Still building, it may be waiting for anything. */
+	if (entry->init_control >= 0 && entry->init > 0)
+		(void)sys_pidfd_send_signal(entry->pidfd, SIGKILL);
+	end_helper(entry);
 	close_fd(&entry->init_control);
 	close_fd(&entry->self);
 	close_fd(&entry->control); /* ends init, and with it everything inside */

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What init is told when the request is judged, as one file of memory: the sandbox, its texts one
+ * behind the other, and the masks. Init is a copy of ward from before, the same program with the
+ * same structures, so that only what they point to needs a form of its own. */
+#include "stage.h"
+#include "../base/buffer.h"
+#include "../base/io.h"
+#include "../base/path.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+/* The lists in the order in which their texts follow; a list keeps its order. */
+enum { WRITABLE, ARGV, ENVIRONMENT, CANDIDATES, LISTS };
+
+struct head {
+	struct sandbox sandbox; /* its pointers mean nothing here */
+	uint64_t counts[LISTS];
+	uint64_t texts; /* bytes of all texts; the masks follow */
+};
+
+static bool is_writable(const struct sandbox *sandbox, const char *path)
+{
+	for (size_t i = 0; i < sandbox->writable->count; i++)
+		if (path_is_under(path, sandbox->writable->items[i]) &&
+		    strcmp(path, sandbox->writable->items[i]) != 0)
+			return true;
+	return false;
+}
+
+/* A mask holds a name, not the directories above it. Where those are writable they could be
+ * renamed, and the next run would not know the secret by its new name: so each is made a mount of
+ * its own, which the kernel does not let anybody rename. */
+static void add_pins(const struct sandbox *sandbox, const char *path, struct list *pins)
+{
+	_cleanup_free_ char *parent = strdup(path);
+	size_t first = pins->count;
+	char *slash;
+
+	while (parent && (slash = strrchr(parent, '/')) && slash != parent) {
+		*slash = '\0';
+		if (!is_writable(sandbox, parent))
+			break;
+		if (!list_has(pins, parent))
+			list_add(pins, parent);
+	}
+	for (size_t last = pins->count; last > first + 1; first++) { /* parents first */
+		char *swap = pins->items[first];
+
+		pins->items[first] = pins->items[--last];
+		pins->items[last] = swap;
+	}
+}
+
+static void add_record(struct buffer *text, char kind, dev_t device, ino_t inode, const char *path)
+{
+	buffer_printf(text, "%c %llu %llu %s", kind, (unsigned long long)device,
+		      (unsigned long long)inode, path);
+	buffer_add_char(text, '\0');
+}
+
+/* ward's own program may lie in the workspace (a clone of its repository), and is executed outside
+ * at the next call: it and its launcher are held read-only. */
+static void add_own_program(const struct sandbox *sandbox, struct list *pins, struct buffer *text)
+{
+	char self[PATH_MAX], launcher[PATH_MAX + 16];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *const own[] = {self, launcher};
+	struct stat st;
+
+	if (length <= 0)
+		return;
+	self[length] = '\0';
+	snprintf(launcher, sizeof(launcher), "%.*s/../ward", (int)(strrchr(self, '/') - self),
+		 self);
+	for (size_t i = 0; i < ELEMENTS(own); i++) {
+		_cleanup_free_ char *path = path_normalise(own[i]);
+
+		if (!is_writable(sandbox, path) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+			continue;
+		add_pins(sandbox, path, pins);
+		add_record(text, 'R', st.st_dev, st.st_ino, path);
+	}
+}
+
+/* Pins, what is held, masks: records as stage_masks reads them. */
+static void add_masks(const struct sandbox *sandbox, const struct masks *masks, struct buffer *text)
+{
+	_cleanup_list_ struct list pins = {0};
+	_cleanup_buffer_ struct buffer own = {0};
+
+	add_own_program(sandbox, &pins, &own);
+	for (size_t i = 0; i < masks->count; i++)
+		add_pins(sandbox, masks->items[i].path, &pins);
+	for (size_t i = 0; i < pins.count; i++)
+		add_record(text, 'P', 0, 0, pins.items[i]);
+	buffer_add(text, own.data, own.length);
+	for (size_t i = 0; i < masks->count; i++)
+		add_record(text, masks->items[i].is_directory ? 'D' : 'F', masks->items[i].device,
+			   masks->items[i].inode, masks->items[i].path);
+}
+
+static void add_text(struct buffer *letter, const char *text)
+{
+	buffer_add(letter, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+static uint64_t add_texts(struct buffer *letter, char *const *items)
+{
+	uint64_t count = 0;
+
+	for (; items && items[count]; count++)
+		add_text(letter, items[count]);
+	return count;
+}
+
+int letter_write(const struct sandbox *sandbox, const struct masks *masks, int *ret_fd,
+		 uint64_t *ret_length)
+{
+	_cleanup_buffer_ struct buffer letter = {0};
+	_cleanup_close_ int fd = -1;
+	struct head head = {.sandbox = *sandbox};
+
+	buffer_add(&letter, &head, sizeof(head));
+	add_text(&letter, sandbox->cwd);
+	add_text(&letter, sandbox->tmp);
+	for (size_t i = 0; i < ELEMENTS(sandbox->stdio); i++)
+		add_text(&letter, sandbox->stdio[i].path);
+	head.counts[WRITABLE] = add_texts(&letter, sandbox->writable->items);
+	head.counts[ARGV] = add_texts(&letter, sandbox->argv);
+	head.counts[ENVIRONMENT] = add_texts(&letter, sandbox->environment);
+	head.counts[CANDIDATES] = add_texts(&letter, sandbox->candidates->items);
+	head.texts = letter.length - sizeof(head);
+	memcpy(letter.data, &head, sizeof(head));
+	add_masks(sandbox, masks, &letter);
+
+	fd = memfd_create("sandbox", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write_all(fd, letter.data, letter.length) < 0)
+		return -EIO;
+	*ret_length = letter.length;
+	*ret_fd = STEAL_FD(fd);
+	return 0;
+}
+
+static const char *take_text(const char **at)
+{
+	const char *text = *at;
+
+	*at += strlen(text) + 1;
+	return text;
+}
+
+static char **take_texts(const char **at, uint64_t count)
+{
+	char **items = calloc(count + 1, sizeof(*items));
+
+	if (!items)
+		abort();
+	for (uint64_t i = 0; i < count; i++)
+		items[i] = (char *)take_text(at);
+	return items;
+}
+
+int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char **ret_masks,
+		size_t *ret_masks_length)
+{
+	static struct list writable, candidates;
+	const char *letter = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
+	const struct head *head = (const struct head *)letter;
+	struct sandbox sandbox;
+	const char *at;
+
+	if (letter == MAP_FAILED)
+		return -errno;
+	at = letter + sizeof(*head);
+	sandbox = head->sandbox;
+	sandbox.cwd = take_text(&at);
+	sandbox.tmp = take_text(&at);
+	for (size_t i = 0; i < ELEMENTS(sandbox.stdio); i++)
+		sandbox.stdio[i].path = take_text(&at);
+	writable = (struct list){.items = take_texts(&at, head->counts[WRITABLE]),
+				 .count = head->counts[WRITABLE]};
+	sandbox.argv = take_texts(&at, head->counts[ARGV]);
+	sandbox.environment = take_texts(&at, head->counts[ENVIRONMENT]);
+	candidates = (struct list){.items = take_texts(&at, head->counts[CANDIDATES]),
+				   .count = head->counts[CANDIDATES]};
+	sandbox.writable = &writable;
+	sandbox.candidates = &candidates;
+	*ret_sandbox = sandbox;
+	*ret_masks = at;
+	*ret_masks_length = length - sizeof(*head) - head->texts;
+	return 0;
+}
