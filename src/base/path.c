@@ -3,9 +3,15 @@
 #include "path.h"
 #include "buffer.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
+#include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 char *path_normalise(const char *path)
 {
@@ -165,4 +171,34 @@ const char *path_last(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
+}
+
+static bool is_normal(const char *path)
+{
+	size_t length = strlen(path);
+
+	return path[0] == '/' && length > 1 && length < PATH_MAX && !strstr(path, "//") &&
+	       !strstr(path, "/./") && !strstr(path, "/../") && path[length - 1] != '/' &&
+	       path[length - 1] != '.';
+}
+
+int path_real(const char *path, char ret_real[static PATH_MAX], struct stat *ret_st)
+{
+	struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+			       .resolve = RESOLVE_NO_SYMLINKS};
+	int fd, r;
+
+	if (is_normal(path)) {
+		fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+		if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
+			return -1;
+		r = fd < 0 ? -1 : fstat(fd, ret_st);
+		if (fd >= 0)
+			close(fd);
+		if (r == 0 && !S_ISLNK(ret_st->st_mode)) {
+			strcpy(ret_real, path);
+			return 0;
+		}
+	}
+	return realpath(path, ret_real) ? lstat(ret_real, ret_st) : -1;
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "macro.h"
+#include <limits.h>
+#include <sys/stat.h>
 #include <stdbool.h>
 
 /* Lexical: "//", "/./" and "x/.." are folded away; the result is absolute if path is. Caller frees.
@@ -21,3 +23,7 @@ bool path_matches(const char *pattern, const char *path, bool *ret_overrun);
  */
 char *path_fixed_part(const char *pattern);
 const char *path_last(const char *path);
+
+/* realpath() that asks first whether there is a link on the way at all: mostly there is none, and
+ * one call tells. *ret_st is what lies there. errno on failure. */
+int path_real(const char *path, char ret_real[static PATH_MAX], struct stat *ret_st);

@@ -2,6 +2,7 @@
 /* Sessions on disk: STATE/sessions/ID/tmp. */
 #include "session.h"
 #include "../base/io.h"
+#include "../base/path.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -64,15 +65,16 @@ int session_open(const char *state, const char *name, struct session *ret_sessio
 {
 	_cleanup_free_ char *id = name ? strdup(name) : default_id(), *parent = NULL, *tmp = NULL;
 	char real[PATH_MAX];
+	struct stat st;
 
 	if (!is_plain(id)) {
 		fail(ret_error, E_USAGE, "'%s' cannot be the name of a session", id);
 		return error_hint(ret_error,
 				  "use up to %d letters, digits and . _ - @ + :", NAME_MOST);
 	}
-	(void)make_directories(state, 0700);
 	/* Links above ward's own directory are the user's; below it there are none. */
-	if (!realpath(state, real)) {
+	if (path_real(state, real, &st) < 0 &&
+	    (make_directories(state, 0700) < 0 || path_real(state, real, &st) < 0)) {
 		fail_errno(ret_error, E_ENGINE, errno, "the state directory %s", state);
 		return error_hint(ret_error, "it must be writable: see XDG_STATE_HOME");
 	}

@@ -198,7 +198,7 @@ static int mask(struct walk *walk, const char *path, enum why why, unsigned dept
 			ret_error,
 			"choose a smaller --workspace, or let some be read: --read '**/.env.*'");
 	}
-	if (lstat(path, &st) < 0 || !realpath(path, real) || lstat(real, &st) < 0)
+	if (path_real(path, real, &st) < 0)
 		/* Most are not there, and one look tells. */
 		return errno == EACCES ? mask_closed(walk, path, ret_error) : 0;
 	if (!always && (matches_any(search->except, path) || matches_any(search->except, real)))

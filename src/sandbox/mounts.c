@@ -131,9 +131,11 @@ static int build_proc(const struct ground *ground, unsigned *walls, struct failu
 				continue;
 			return stage_fail(failure, "closing", proc_switches[i]);
 		}
-		if (sys_mount_setattr(AT_FDCWD, proc_switches[i], 0, MOUNT_RDONLY, 0) < 0)
-			return stage_fail(failure, "closing", proc_switches[i]);
 	}
+	/* All of them at once, then /proc itself writable again: a process's own files are. */
+	if (sys_mount_setattr(AT_FDCWD, "/proc", MOUNT_AT_RECURSIVE, MOUNT_RDONLY, 0) < 0 ||
+	    sys_mount_setattr(AT_FDCWD, "/proc", 0, 0, MOUNT_RDONLY) < 0)
+		return stage_fail(failure, "closing", "the switches in /proc");
 	return 0;
 }
 
