@@ -10,10 +10,13 @@
 #include "base/path.h"
 #include "base/units.h"
 #include "decide/decide.h"
-#include "escalate/hint.h"
+#include "decide/key.h"
+#include "escalate/ask.h"
+#include "escalate/explain.h"
 #include "observe/observe.h"
 #include "parse/plan.h"
 #include "record/audit.h"
+#include "record/events.h"
 #include "record/session.h"
 #include "record/state.h"
 #include "run/mode.h"
@@ -23,37 +26,64 @@
 #include "sandbox/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 /* Enough for any build, and an end for a fork bomb. */
-enum { PROCESSES = 8192, NOTICES = 5, SEARCHES = 5, RECORDED = 64 * 1024 };
+enum { PROCESSES = 8192, SEARCHES = 5, ATTEMPTS = 8 };
 
 extern char **environ;
 
 /* Everything one request owns on its way. */
 struct flow {
 	const struct request *request;
+	const struct audience *audience;
 	struct result *result;
-	struct list *notices;
 	struct arena *arena;
 	char *state, *own_state; /* ward's, and that of whoever the command runs as */
 	struct audit *audit;
 	struct identity identity;
+	struct session session;
 	struct plan plan;
 	struct assessment assessment;
+	struct approval_key key;
+	struct grants grants;	    /* the session's answers so far */
+	struct list granted, asked; /* by answers during this run; and what was asked for */
+	bool answered;		    /* a person has said yes to it */
+	struct dispositions before; /* how signals were when we were called */
+	struct input_mark input;    /* and standard input */
+	bool begun;		    /* its start is on record */
+
+	/* Of one attempt. */
 	struct verdict verdict;
-	struct session session;
 	struct prepared prepared;
 	struct streams streams;
-	struct dispositions before; /* how signals were when we were called */
 	struct masks masks;
 	struct list mask_paths, writable; /* writable as seen inside, /tmp included */
 	struct entry entry;
+	enum level entry_level;
+	enum network entry_network;
 	struct observer *observer;
-	bool begun; /* its start is on record */
 };
+
+static void say(const struct flow *flow, const char *format, ...) _printf_(2, 3);
+static void say(const struct flow *flow, const char *format, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		abort();
+	va_end(arguments);
+	if (flow->audience)
+		flow->audience->say(flow->audience->data, text);
+}
 
 /* 1. What is not built is refused, not ignored. */
 static int check(const struct request *request, struct error **ret_error)
@@ -81,32 +111,38 @@ static int check(const struct request *request, struct error **ret_error)
 	return 0;
 }
 
-static void decided(struct flow *flow, const char *stage, const char *verdict, const char *source)
+static struct decision *decided(struct flow *flow, const char *stage, const char *verdict,
+				const char *source)
 {
+	struct decision *decision = result_add_decision(flow->result, stage, verdict, source);
 	char now[TIME_TEXT];
 
 	time_text(now);
-	result_add_decision(flow->result, stage, verdict, source)->time = strdup(now);
+	decision->time = strdup(now);
+	return decision;
 }
 
 /* 2. The sandbox is begun at once: what every command needs takes longest. */
-static int begin(struct flow *flow, struct error **ret_error)
+static int begin(struct flow *flow, enum level level, enum network network,
+		 struct error **ret_error)
 {
 	const struct ground ground = {
-		.level = flow->request->level,
-		.network = flow->request->network,
+		.level = level,
+		.network = network,
 		.uid = flow->identity.uid,
 		.gid = flow->identity.gid,
 	};
 
 	entry_done(&flow->entry);
+	flow->entry_level = level;
+	flow->entry_network = network;
 	return sandbox_begin(&ground, &flow->entry, ret_error);
 }
 
 /* 3. Parse, assess, decide, while init builds. */
 static int judge(struct flow *flow, struct error **ret_error)
 {
-	struct surroundings surroundings = {
+	const struct surroundings surroundings = {
 		.home = flow->identity.home,
 		.account_home = flow->identity.account_home,
 		.user = flow->identity.name,
@@ -114,81 +150,67 @@ static int judge(struct flow *flow, struct error **ret_error)
 		.state = flow->state,
 		.environment = environ,
 	};
+	const struct matter matter = {
+		.request = flow->request,
+		.plan = &flow->plan,
+		.assessment = &flow->assessment,
+		.surroundings = &surroundings,
+		.key = flow->key.text,
+		.grants = &flow->grants,
+		.granted = &flow->granted,
+		.answered = flow->answered,
+	};
 	int r;
 
-	parse_request(flow->arena, flow->request, &flow->plan);
-	assess_plan(flow->arena, &flow->plan, &flow->assessment);
-	r = decide(flow->request, &flow->assessment, &surroundings, &flow->verdict, ret_error);
+	verdict_done(&flow->verdict);
+	r = decide(&matter, &flow->verdict, ret_error);
 	if (r < 0)
 		return r;
 	flow->result->verdict = verdict_name(flow->verdict.kind);
 	flow->result->source = flow->verdict.source;
+	return 0;
+}
+
+static int look(struct flow *flow, struct error **ret_error)
+{
+	struct decision *decision;
+	int r = 0;
+
+	parse_request(flow->arena, flow->request, &flow->plan);
+	assess_plan(flow->arena, &flow->plan, &flow->assessment);
+	approval_key_make(flow->request, &flow->plan, &flow->key);
+	if (flow->session.id)
+		r = grants_load(flow->own_state, flow->session.id, &flow->grants, ret_error);
+	if (r < 0 || (r = judge(flow, ret_error)) < 0)
+		return r;
 	decided(flow, "assess", class_name(flow->assessment.class), "default");
-	decided(flow, "decide", flow->result->verdict, flow->result->source);
+	decision = decided(flow, "decide", flow->result->verdict, flow->result->source);
+	if (flow->verdict.grant)
+		decision->grant = strdup(flow->verdict.grant);
 	return 0;
 }
 
 /* 4. On record before it takes effect. */
-static json_t *text_value(const char *text)
+static struct event_run event_run(const struct flow *flow)
 {
-	_cleanup_free_ char *utf8 = NULL;
-	bool lossy;
-
-	if (!text)
-		return json_null();
-	utf8 = escape_to_utf8(text, strlen(text), &lossy);
-	return json_string(utf8);
+	return (struct event_run){flow->request, flow->result, &flow->prepared.argv,
+				  flow->session.id, flow->verdict.level};
 }
 
-/* A command line may be two megabytes long; what is cut from the record is said there. */
-static json_t *cut_text(const char *text, size_t *room)
+/* Takes ownership of body. */
+static int record(struct flow *flow, const char *kind, json_t *body, struct error **ret_error)
 {
-	_cleanup_free_ char *cut = NULL;
-	size_t length = strlen(text);
+	int r = audit_append(flow->audit, kind, flow->result->run, body, ret_error);
 
-	if (length <= *room) {
-		*room -= length;
-		return text_value(text);
-	}
-	if (asprintf(&cut, "%.*s[... %zu more bytes]", (int)*room, text, length - *room) < 0)
-		abort();
-	*room = 0;
-	return text_value(cut);
+	json_decref(body);
+	return r;
 }
 
 static int record_start(struct flow *flow, struct error **ret_error)
 {
-	const struct request *request = flow->request;
-	_cleanup_free_ char *command = request_command_text(request);
-	json_t *body = json_object(), *argv = json_array(), *decisions = json_array();
-	size_t command_room = RECORDED, argv_room = RECORDED;
-	int r;
+	const struct event_run run = event_run(flow);
+	int r = record(flow, "run.start", event_start(&run), ret_error);
 
-	for (size_t i = 0; i < flow->prepared.argv.count && argv_room > 0; i++)
-		json_array_append_new(argv, cut_text(flow->prepared.argv.items[i], &argv_room));
-	for (size_t i = 0; i < flow->result->decision_count; i++) {
-		const struct decision *decision = &flow->result->decisions[i];
-
-		json_array_append_new(
-			decisions, json_pack("{s:s, s:s, s:s}", "stage", decision->stage, "verdict",
-					     decision->verdict, "source", decision->source));
-	}
-	json_object_set_new(body, "command", cut_text(command, &command_room));
-	json_object_set_new(body, "argv", argv);
-	json_object_set_new(body, "cwd", text_value(request->cwd));
-	json_object_set_new(body, "workspace", text_value(request->workspace));
-	json_object_set_new(body, "level", json_string(level_name(request->level)));
-	json_object_set_new(body, "agent", text_value(request->agent));
-	json_object_set_new(body, "session", text_value(flow->session.id));
-	json_object_set_new(body, "tool", text_value(request->tool));
-	json_object_set_new(body, "call_id", text_value(request->call_id));
-	json_object_set_new(body, "turn", text_value(request->turn));
-	json_object_set_new(body, "reason", text_value(request->reason));
-	json_object_set_new(body, "verdict", json_string(flow->result->verdict));
-	json_object_set_new(body, "source", json_string(flow->result->source));
-	json_object_set_new(body, "decisions", decisions);
-	r = audit_append(flow->audit, "run.start", flow->result->run, body, ret_error);
-	json_decref(body);
 	flow->begun = r == 0;
 	return r;
 }
@@ -211,7 +233,169 @@ static void record_end(struct flow *flow)
 	json_decref(body);
 }
 
-/* 5. The rest of the sandbox: what must be masked is looked for, the run recorded, init told. */
+/* 5. A person is asked, and the answer comes back as data. */
+static const char *const answer_names[] = {[ANSWER_NOBODY] = "nobody",
+					   [ANSWER_APPROVE] = "approve",
+					   [ANSWER_DENY] = "deny",
+					   [ANSWER_ABORT] = "abort"};
+static const char *const scope_names[] = {[SCOPE_ONCE] = "once",
+					  [SCOPE_SESSION] = "session",
+					  [SCOPE_TIME] = "time",
+					  [SCOPE_ALWAYS] = "always"};
+
+/* Only what the answer said is stored. */
+static int remember(struct flow *flow, const struct answer *answer, const struct list *grants,
+		    char **ret_grant, struct error **ret_error)
+{
+	_cleanup_free_ char *command = request_command_text(flow->request);
+	struct grant grant = {
+		.session = strdup(flow->session.id),
+		.key = strdup(flow->key.text),
+		.covers = flow->key.covers ? strdup(flow->key.covers) : NULL,
+		.refusal = answer->kind != ANSWER_APPROVE,
+		.by = answer->by ? strdup(answer->by) : NULL,
+		.reason = answer->reason ? strdup(answer->reason) : NULL,
+		.command = STEAL(command),
+		.expires = answer->scope == SCOPE_TIME ? time(NULL) + (int64_t)answer->seconds : 0,
+	};
+	int r;
+
+	for (size_t i = 0; !grant.refusal && i < grants->count; i++)
+		list_add(&grant.permissions, grants->items[i]);
+	for (const char **reason = flow->assessment.reasons; *reason; reason++)
+		list_add(&grant.reasons, *reason);
+	r = grants_add(flow->own_state, &grant, ret_error);
+	if (r == 0)
+		*ret_grant = strdup(grant.id);
+	grant_done(&grant);
+	return r;
+}
+
+/* On record, remembered, and among the decisions; only then does it take effect. */
+static int settle(struct flow *flow, const char *stage, const struct answer *answer,
+		  struct list *grants, struct error **ret_error)
+{
+	_cleanup_free_ char *id = NULL;
+	struct decision *decision;
+	int r = 0;
+
+	if (answer->unsandboxed && !list_has(grants, "unsandboxed"))
+		list_add(grants, "unsandboxed");
+	if (answer->kind != ANSWER_NOBODY && answer->scope != SCOPE_ONCE)
+		r = remember(flow, answer, grants, &id, ret_error);
+	if (r == 0)
+		r = record(flow, "answer",
+			   event_answer(answer_names[answer->kind],
+					answer->kind == ANSWER_NOBODY ? NULL
+								      : scope_names[answer->scope],
+					answer->by, answer->reason,
+					answer->kind == ANSWER_APPROVE ? grants : NULL, id),
+			   ret_error);
+	if (r < 0)
+		return r;
+	decision = decided(flow, stage, answer->kind == ANSWER_APPROVE ? "allow" : "deny",
+			   answer->kind == ANSWER_NOBODY ? "default" : "person");
+	decision->by = answer->by ? strdup(answer->by) : NULL;
+	decision->scope = answer->kind == ANSWER_NOBODY ? NULL : strdup(scope_names[answer->scope]);
+	decision->grant = STEAL(id);
+	if (answer->kind != ANSWER_APPROVE)
+		return 0;
+	flow->answered = true;
+	for (size_t i = 0; i < grants->count; i++)
+		if (!list_has(&flow->granted, grants->items[i]))
+			list_add(&flow->granted, grants->items[i]);
+	return 0;
+}
+
+/* True if there is somebody at a terminal of ours. */
+static bool is_attended(void)
+{
+	int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	bool ours = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
+
+	close_fd(&terminal);
+	return ours;
+}
+
+static int ask(struct flow *flow, const char *stage, struct ask *question, struct list *grants,
+	       struct answer *ret_answer, struct error **ret_error)
+{
+	const struct request *request = flow->request;
+	const struct event_run run = event_run(flow);
+	_cleanup_free_ char *command = request_command_text(request);
+	int r;
+
+	question->command = request->approval_command ? request->approval_command : command;
+	question->cwd = request->cwd;
+	question->agent = request->agent;
+	question->session = flow->session.id;
+	question->tool = request->tool;
+	question->call_id = request->call_id;
+	question->turn = request->turn;
+	question->reason = request->reason;
+	question->assessment = &flow->assessment;
+	question->grants = grants;
+	question->covers = flow->session.id
+				   ? (flow->key.covers ? flow->key.covers : "exactly this command")
+				   : NULL;
+	if (!is_attended()) {
+		*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
+		return 0;
+	}
+	r = record(flow, "ask", event_ask(&run, stage, question->why, question->refused, grants),
+		   ret_error);
+	if (r == 0)
+		r = ask_terminal(question, ret_answer, ret_error);
+	return r < 0 ? r : settle(flow, stage, ret_answer, grants, ret_error);
+}
+
+static int reject(struct flow *flow, const struct answer *answer, struct error **ret_error)
+{
+	if (answer->kind != ANSWER_NOBODY) {
+		fail(ret_error, E_REJECTED, "exec command rejected by user%s%s",
+		     answer->reason ? ": " : "", answer->reason ? answer->reason : "");
+		return error_hint(ret_error, "ask for something else, or for less");
+	}
+	fail(ret_error, E_REJECTED, "this needs a person's yes, and nobody can be asked here: %s",
+	     flow->verdict.reason);
+	if (flow->verdict.approval == APPROVAL_ON_REQUEST ||
+	    flow->verdict.approval == APPROVAL_UNLESS_TRUSTED)
+		return error_hint(ret_error,
+				  "run it from a terminal, or with --approval on-failure");
+	if (flow->verdict.wants_out)
+		return error_hint(ret_error,
+				  "run it from a terminal, or say so yourself: --level none");
+	return error_hint(ret_error,
+			  "run it from a terminal, or permit it by a rule in "
+			  "~/.config/ward/ward.yaml: {command: %s, do: allow}",
+			  flow->key.covers ? flow->key.covers : "...");
+}
+
+/* Before the first attempt. */
+static int ask_first(struct flow *flow, struct error **ret_error)
+{
+	struct ask question = {.kind = ASK_BEFORE, .why = flow->verdict.reason};
+	_cleanup_list_ struct list grants = {0};
+	struct answer answer = {0};
+	int r;
+
+	if (flow->verdict.wants_out)
+		list_add(&grants, "unsandboxed");
+	r = ask(flow, "ask", &question, &grants, &answer, ret_error);
+	if (r == 0 && answer.kind != ANSWER_APPROVE) {
+		flow->result->verdict = verdict_name(VERDICT_DENY);
+		flow->result->source = answer.kind == ANSWER_NOBODY ? "default" : "person";
+		(void)record_start(flow, ret_error);
+		r = reject(flow, &answer, ret_error);
+	} else if (r == 0) {
+		r = judge(flow, ret_error); /* with what was answered */
+		flow->result->source = "person";
+	}
+	answer_done(&answer);
+	return r;
+}
+
+/* 6. The rest of the sandbox: what must be masked is looked for, the run recorded, init told. */
 static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_error)
 {
 	const struct permissions *permissions = &flow->verdict.permissions;
@@ -249,7 +433,12 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		masks_done(&flow->masks);
 		error_free(*ret_error);
 		*ret_error = NULL;
-		r = round == 0 ? 0 : begin(flow, ret_error);
+		/* What was begun before the judgement may not be what was judged. */
+		r = round == 0 && flow->entry.init > 0 &&
+				    flow->entry_level == flow->verdict.level &&
+				    flow->entry_network == flow->verdict.network
+			    ? 0
+			    : begin(flow, flow->verdict.level, flow->verdict.network, ret_error);
 		if (r == 0 && flow->verdict.level != LEVEL_NONE)
 			r = find_masks(&search, &flow->masks, ret_error);
 		if (r == 0 && !flow->begun)
@@ -267,7 +456,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	return r;
 }
 
-/* 6. The supervisor sees what the command tries, the loop serves what it reads and writes. */
+/* 7. The supervisor sees what the command tries, the loop serves what it reads and writes. */
 static void serve_observer(void *data)
 {
 	observer_serve(data);
@@ -304,7 +493,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	return r;
 }
 
-/* 7. What became of it. */
+/* 8. What became of it. */
 static int explain_exec(const struct flow *flow, int errnum, struct error **ret_error)
 {
 	const char *program = flow->prepared.argv.items[0];
@@ -319,63 +508,6 @@ static int explain_exec(const struct flow *flow, int errnum, struct error **ret_
 	}
 	fail_errno(ret_error, E_NOT_EXECUTABLE, errnum, "%s cannot be executed", program);
 	return error_hint(ret_error, "it must be a program, with the execute permission set");
-}
-
-static bool is_wards(const struct denial *denial)
-{
-	return !strstr(denial->rule, "permissions");
-}
-
-/* A command that failed after something was refused to it most likely failed because of it; which
- * and how to permit it is known exactly, whatever it printed. */
-static void explain_denials(struct flow *flow, const struct attempt *attempt)
-{
-	_cleanup_buffer_ struct buffer what = {0}, flag = {0};
-	const char *workspace = flow->request->workspace;
-	bool failed = flow->result->exit_code != 0 || flow->result->signal;
-	size_t shown = 0, beyond = 0;
-
-	for (size_t i = 0; i < attempt->denial_count; i++) {
-		const struct denial *denial = &attempt->denials[i];
-
-		if (!is_wards(denial))
-			continue;
-		if (shown++ >= NOTICES) {
-			beyond++;
-			continue;
-		}
-		buffer_done(&what);
-		buffer_done(&flag);
-		hint_describe(denial, &what);
-		if (hint_flag(denial, workspace, &flag))
-			list_add_printf(flow->notices, "refused: %s; to allow: %s",
-					buffer_text(&what), buffer_text(&flag));
-		else
-			list_add_printf(flow->notices, "refused: %s", buffer_text(&what));
-		if (failed && !flow->result->error) {
-			fail(&flow->result->error, E_SANDBOX, "the sandbox refused: %s",
-			     buffer_text(&what));
-			if (flag.length)
-				error_hint(&flow->result->error, "to allow it: %s",
-					   buffer_text(&flag));
-		}
-	}
-	if (beyond)
-		list_add_printf(flow->notices, "and %zu more; ward show %s", beyond,
-				flow->result->run);
-	/* Reads are not watched, so whether a mask was met is not known; a command that failed by
-	 * itself may have met one. */
-	for (size_t i = 0; failed && flow->result->exit_code < 128 && i < flow->mask_paths.count;
-	     i++) {
-		if (!path_is_under(flow->mask_paths.items[i], workspace))
-			continue;
-		buffer_done(&what);
-		escape_for_terminal(&what, flow->mask_paths.items[i] + strlen(workspace) + 1,
-				    strlen(flow->mask_paths.items[i]) - strlen(workspace) - 1);
-		list_add_printf(flow->notices, "%s is masked; to allow: --read %s",
-				buffer_text(&what), buffer_text(&what));
-		break;
-	}
 }
 
 static void conclude(struct flow *flow, const struct outcome *outcome)
@@ -433,11 +565,151 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 			fail_errno(&result->error, E_ENGINE, flow->streams.output[i]->error,
 				   "writing the command's %s", i ? "errors" : "output");
 	if (outcome->limit != LIMIT_NONE && !outcome->timed_out)
-		list_add_printf(flow->notices, "ended: it went past its limit of %s",
-				limit_name(outcome->limit));
+		say(flow, "ended: it went past its limit of %s", limit_name(outcome->limit));
 	if (outcome->timed_out)
 		fail(&result->error, E_TIMEOUT, "timed out after %g s", seconds);
-	explain_denials(flow, attempt);
+}
+
+/* 9. Again, with exactly what was missing, or where that is chosen without the sandbox. */
+static bool can_ask_again(struct flow *flow, struct list *missing, struct list *refused)
+{
+	const struct result *result = flow->result;
+	const struct attempt *attempt = &result->attempts[result->attempt_count - 1];
+	struct list *kept = &flow->asked;
+	_cleanup_list_ struct list all = {0};
+	bool new = false;
+
+	if (flow->verdict.level == LEVEL_NONE || result->error || result->timed_out ||
+	    result->limit != LIMIT_NONE || (result->exit_code == 0 && !result->signal) ||
+	    result->attempt_count >= ATTEMPTS || !approve_missing(flow->verdict.approval))
+		return false;
+	if (!explain_missing(attempt, &flow->verdict.permissions.deny_always, &all, refused))
+		return false;
+	for (size_t i = 0; i < all.count; i++) {
+		if (list_has(&flow->granted, all.items[i]))
+			continue;
+		list_add(missing, all.items[i]);
+		if (!list_has(kept, all.items[i])) {
+			list_add(kept, all.items[i]); /* the same is not asked twice */
+			new = true;
+		}
+	}
+	if (missing->count == 0 &&
+	    approve_unsandboxed(flow->verdict.approval, flow->request->sandbox) &&
+	    !list_has(kept, "unsandboxed")) {
+		list_add(missing, "unsandboxed");
+		list_add(kept, "unsandboxed");
+		new = true;
+	}
+	return new;
+}
+
+static void mark_denials(struct flow *flow, const char *answer)
+{
+	struct attempt *attempt = &flow->result->attempts[flow->result->attempt_count - 1];
+
+	for (size_t i = 0; i < attempt->denial_count; i++)
+		attempt->denials[i].answer = (char *)answer;
+}
+
+static void forget_attempt(struct flow *flow)
+{
+	struct result *result = flow->result;
+	struct output *outputs[] = {&result->stdout_, &result->stderr_, &result->aggregated};
+
+	observer_free(flow->observer);
+	flow->observer = NULL;
+	entry_done(&flow->entry);
+	streams_done(&flow->streams);
+	prepared_done(&flow->prepared);
+	masks_done(&flow->masks);
+	list_done(&flow->mask_paths);
+	list_done(&flow->writable);
+	for (size_t i = 0; i < ELEMENTS(outputs); i++) {
+		free(outputs[i]->data);
+		*outputs[i] = (struct output){0};
+	}
+	result->truncated = false;
+}
+
+/* 1: there is to be another attempt. */
+static int escalate(struct flow *flow, struct error **ret_error)
+{
+	_cleanup_list_ struct list missing = {0}, refused = {0};
+	_cleanup_free_ char *reason = NULL;
+	struct answer answer = {0};
+	struct ask question = {.kind = ASK_RETRY, .refused = &refused, .starts_again = true};
+	int r;
+
+	if (!can_ask_again(flow, &missing, &refused))
+		return 0;
+	if (!input_rewind(&flow->streams, &flow->input)) {
+		say(flow, "it cannot be run again: its standard input was already read");
+		return 0;
+	}
+	question.why = "the sandbox refused what it needs";
+	question.retry_reason = list_has(&missing, "unsandboxed")
+					? "command failed; retry without sandbox?"
+					: "command failed; retry with what it was refused?";
+	question.may_unsandbox =
+		!list_has(&missing, "unsandboxed") &&
+		approve_unsandboxed(flow->verdict.approval, flow->request->sandbox);
+	r = ask(flow, "retry", &question, &missing, &answer, ret_error);
+	if (r == 0 && answer.kind == ANSWER_ABORT) {
+		r = reject(flow, &answer, ret_error);
+	} else if (r == 0 && answer.kind != ANSWER_APPROVE) {
+		mark_denials(flow, "denied");
+		if (answer.kind == ANSWER_DENY)
+			say(flow, "exec command rejected by user%s%s", answer.reason ? ": " : "",
+			    answer.reason ? answer.reason : "");
+	} else if (r == 0) {
+		bool out = list_has(&missing, "unsandboxed");
+
+		mark_denials(flow, "granted");
+		say(flow, "Execution failed: %s", refused.items[0]);
+		say(flow, out ? "retrying command without sandbox"
+			      : "retrying command with more permissions");
+		r = 1;
+	}
+	answer_done(&answer);
+	return r;
+}
+
+static int attempt(struct flow *flow, struct error **ret_error)
+{
+	const struct way *way = &ways[flow->request->mode];
+	struct outcome outcome = {0};
+	struct sandbox sandbox;
+	int r;
+
+	if ((r = way->prepare(flow->request, &flow->verdict.permissions.environment,
+			      &flow->prepared, ret_error)) < 0 ||
+	    (r = start(flow, &sandbox, ret_error)) < 0 || (r = run(flow, &outcome, ret_error)) < 0)
+		return r;
+	terminal_restore(&flow->streams);
+	conclude(flow, &outcome);
+	return 0;
+}
+
+static int again(struct flow *flow, struct error **ret_error)
+{
+	const struct way *way = &ways[flow->request->mode];
+	bool out;
+	int r;
+
+	forget_attempt(flow);
+	if ((r = judge(flow, ret_error)) < 0)
+		return r;
+	flow->result->source = "person";
+	out = flow->verdict.level == LEVEL_NONE;
+	if ((r = out ? identity_return(ret_error) : identity_prepare(ret_error)) < 0 ||
+	    (r = streams_open(flow->request, way->streams, &flow->streams, ret_error)) < 0)
+		return r;
+	r = record(flow, "run.retry",
+		   event_retry((unsigned)flow->result->attempt_count + 1, flow->verdict.level,
+			       &flow->granted),
+		   ret_error);
+	return r < 0 ? r : attempt(flow, ret_error);
 }
 
 static void notice_environment(struct flow *flow)
@@ -451,9 +723,8 @@ static void notice_environment(struct flow *flow)
 		buffer_add_text(&names, i ? ", " : "");
 		escape_for_terminal(&names, dropped->items[i], strlen(dropped->items[i]));
 	}
-	list_add_printf(flow->notices,
-			"not passed on, they look secret: %s; to pass one on: --keep-env NAME",
-			buffer_text(&names));
+	say(flow, "not passed on, they look secret: %s; to pass one on: --keep-env NAME",
+	    buffer_text(&names));
 }
 
 /* Where the session of whoever the command runs as is kept; made by that user, when we are that
@@ -472,52 +743,71 @@ static void own_state_directory(struct flow *flow)
 		abort();
 }
 
-static int carry_out(struct flow *flow, struct error **ret_error)
+/* Everything before anything is decided. */
+static int open_everything(struct flow *flow, struct error **ret_error)
 {
 	const struct request *request = flow->request;
-	const struct way *way = &ways[request->mode];
-	struct outcome outcome = {0};
-	struct sandbox sandbox;
+	bool sandboxed = request->level != LEVEL_NONE;
 	int r;
 
-	run_block_signals(&flow->before);
 	if ((r = check(request, ret_error)) < 0 ||
 	    (r = identity_choose(request->workspace, &flow->identity, ret_error)) < 0 ||
 	    (r = state_directory(&flow->state, ret_error)) < 0 ||
 	    (r = state_directory_make(flow->state, ret_error)) < 0 ||
 	    (r = audit_open(flow->state, &flow->audit, ret_error)) < 0 ||
-	    (r = streams_open(request, way->streams, &flow->streams, ret_error)) < 0)
+	    (r = streams_open(request, ways[request->mode].streams, &flow->streams, ret_error)) < 0)
 		return r;
 	own_state_directory(flow);
-	if (request->level == LEVEL_NONE)
-		list_add(flow->notices, "running without the sandbox (--level none)");
-	else if ((r = identity_become(&flow->identity, ret_error)) < 0)
+	if (sandboxed && ((r = identity_become(&flow->identity, geteuid() == 0 && is_attended(),
+					       ret_error)) < 0))
 		return r;
-	if ((r = begin(flow, ret_error)) < 0 || (r = judge(flow, ret_error)) < 0)
+	if ((r = begin(flow, request->level, request->network, ret_error)) < 0)
+		return r;
+	return sandboxed
+		       ? session_open(flow->own_state, request->session, &flow->session, ret_error)
+		       : 0;
+}
+
+static int carry_out(struct flow *flow, struct error **ret_error)
+{
+	_cleanup_list_ struct list notices = {0};
+	int r;
+
+	run_block_signals(&flow->before);
+	input_mark(&flow->input);
+	if ((r = open_everything(flow, ret_error)) < 0 || (r = look(flow, ret_error)) < 0)
+		return r;
+	if (flow->request->level == LEVEL_NONE)
+		say(flow, "running without the sandbox (--level none)");
+	if (flow->verdict.kind == VERDICT_ASK && (r = ask_first(flow, ret_error)) < 0)
 		return r;
 	if (flow->verdict.kind == VERDICT_DENY) {
-		record_start(flow, ret_error);
+		(void)record_start(flow, ret_error);
 		fail(ret_error, E_REJECTED, "refused: %s", flow->verdict.reason);
 		return error_hint(ret_error, "if it is meant, a person runs it without ward");
 	}
-	if ((r = way->prepare(request, &flow->verdict.permissions.environment, &flow->prepared,
-			      ret_error)) < 0 ||
-	    (request->level != LEVEL_NONE &&
-	     (r = session_open(flow->own_state, request->session, &flow->session, ret_error)) < 0))
-		return r;
 	notice_environment(flow);
-	if ((r = start(flow, &sandbox, ret_error)) < 0 || (r = run(flow, &outcome, ret_error)) < 0)
+	r = attempt(flow, ret_error);
+	while (r == 0 && (r = escalate(flow, ret_error)) == 1)
+		r = again(flow, ret_error);
+	if (r < 0)
 		return r;
-	conclude(flow, &outcome);
+	explain_denials(flow->request, &flow->verdict.permissions.deny_always, flow->result,
+			&flow->result->attempts[flow->result->attempt_count - 1], &notices);
+	for (size_t i = 0; i < notices.count; i++)
+		say(flow, "%s", notices.items[i]);
 	if (flow->session.fresh)
 		session_sweep(flow->own_state); /* a new one begins: others may have ended */
 	return 0;
 }
 
-void flow_run(const struct request *request, struct result *ret_result, struct list *notices)
+void flow_run(const struct request *request, const struct audience *audience,
+	      struct result *ret_result)
 {
-	struct flow flow = {
-		.request = request, .result = ret_result, .notices = notices, .arena = arena_new()};
+	struct flow flow = {.request = request,
+			    .audience = audience,
+			    .result = ret_result,
+			    .arena = arena_new()};
 	struct error *error = NULL;
 	char run_id[ID_TEXT];
 
@@ -527,8 +817,10 @@ void flow_run(const struct request *request, struct result *ret_result, struct l
 	flow.streams.terminal = -1;
 	flow.streams.input_file = -1;
 	memset(flow.streams.close_after_start, -1, sizeof(flow.streams.close_after_start));
-	if (carry_out(&flow, &error) < 0)
+	if (carry_out(&flow, &error) < 0) {
+		error_free(ret_result->error);
 		ret_result->error = STEAL(error);
+	}
 	record_end(&flow);
 
 	observer_free(flow.observer);
@@ -537,6 +829,10 @@ void flow_run(const struct request *request, struct result *ret_result, struct l
 	prepared_done(&flow.prepared);
 	session_done(&flow.session);
 	verdict_done(&flow.verdict);
+	approval_key_done(&flow.key);
+	grants_done(&flow.grants);
+	list_done(&flow.granted);
+	list_done(&flow.asked);
 	identity_done(&flow.identity);
 	audit_close(flow.audit);
 	masks_done(&flow.masks);

@@ -4,6 +4,13 @@
 
 #include "request/result.h"
 
-/* Always fills *ret_result, whatever happens; notices are lines for a person, already fit for a
- * terminal. */
-void flow_run(const struct request *request, struct result *ret_result, struct list *notices);
+/* Who hears what there is to say to a person besides the result, when there is: one line each,
+ * already fit for a terminal. */
+struct audience {
+	void (*say)(void *data, const char *text);
+	void *data;
+};
+
+/* Always fills *ret_result, whatever happens. audience may be NULL. */
+void flow_run(const struct request *request, const struct audience *audience,
+	      struct result *ret_result);

@@ -21,6 +21,13 @@ const char options_help[] =
 	"  --allow-socket S       a unix socket of the host: docker, ssh-agent, dbus or a path\n"
 	"  --level restricted|none  with the sandbox (default), or without one\n"
 	"\n"
+	"when a person is asked\n"
+	"  --approval WHEN        never | on-failure (default) | on-request | unless-trusted\n"
+	"  --sandbox auto|require|forbid  what the caller's tool wants of the sandbox\n"
+	"  --escalated            start without the sandbox, if a person says so\n"
+	"  --profile NAME         a profile that the policy names: agent, code ...\n"
+	"  --policy FILE          a policy file besides those in force\n"
+	"\n"
 	"how it runs\n"
 	"  -c SCRIPT              shell text instead of a command\n"
 	"  --shell PATH           the shell for -c; default: bash, else sh\n"
@@ -52,6 +59,8 @@ enum kind {
 	PLACE, /* char *, made absolute */
 	LEVEL,
 	NETWORK,
+	APPROVAL,
+	PREFERENCE,
 	VARIABLE, /* NAME=VALUE into a list */
 	HELP,
 };
@@ -66,6 +75,11 @@ static const struct option {
 	{"--cwd", PLACE, offsetof(struct request, cwd)},
 	{"--level", LEVEL, offsetof(struct request, level)},
 	{"--net", NETWORK, offsetof(struct request, network)},
+	{"--approval", APPROVAL, offsetof(struct request, approval)},
+	{"--sandbox", PREFERENCE, offsetof(struct request, sandbox)},
+	{"--escalated", FLAG, offsetof(struct request, escalated)},
+	{"--policy", PLACE, offsetof(struct request, policy)},
+	{"--profile", WORD, offsetof(struct request, profile)},
 	{"--shell", WORD, offsetof(struct request, shell)},
 	{"--login", FLAG, offsetof(struct request, login)},
 	{"--read", LIST, offsetof(struct request, read)},
@@ -152,6 +166,7 @@ static int set(const struct option *option, const char *value, struct request *r
 			return fail(ret_error, E_USAGE, "'%s' is not none, restricted or container",
 				    value);
 		*(enum level *)field = (enum level)found;
+		request->has_level = true;
 		return 0;
 	case NETWORK:
 		found = network_from_name(value);
@@ -159,6 +174,23 @@ static int set(const struct option *option, const char *value, struct request *r
 			return fail(ret_error, E_USAGE, "'%s' is not none, restricted or full",
 				    value);
 		*(enum network *)field = (enum network)found;
+		request->has_network = true;
+		return 0;
+	case APPROVAL:
+		found = approval_from_name(value);
+		if (found < 0)
+			return fail(ret_error, E_USAGE,
+				    "'%s' is not never, on-failure, on-request or unless-trusted",
+				    value);
+		*(enum approval *)field = (enum approval)found;
+		request->has_approval = true;
+		return 0;
+	case PREFERENCE:
+		found = preference_from_name(value);
+		if (found < 0)
+			return fail(ret_error, E_USAGE, "'%s' is not auto, require or forbid",
+				    value);
+		*(enum preference *)field = (enum preference)found;
 		return 0;
 	case FLAG:
 	case HELP:
@@ -195,6 +227,10 @@ static int finish(int argc, char **argv, int at, struct request *request, struct
 		return error_hint(ret_error,
 				  "ward run -- COMMAND ARGUMENT..., or ward run -c 'SCRIPT'");
 	}
+	if (request->sandbox == PREFERENCE_REQUIRE &&
+	    (request->escalated || request->level == LEVEL_NONE))
+		return fail(ret_error, E_USAGE, "--sandbox require contradicts %s",
+			    request->escalated ? "--escalated" : "--level none");
 	request->mode = request->script ? MODE_SHELL : MODE_EXEC;
 	if (!request->cwd && set_place(&request->cwd, ".", ret_error) < 0) {
 		error_wrap(ret_error, "the current directory");

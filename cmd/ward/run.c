@@ -10,10 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static void say(const char *text)
+/* data: the request, which may want to hear nothing. */
+static void say(void *data, const char *text)
 {
+	const struct request *request = data;
 	_cleanup_buffer_ struct buffer line = {0};
 
+	if (request && (request->json || request->quiet))
+		return;
 	buffer_printf(&line, "ward: %s\n", text);
 	(void)write_all(STDERR_FILENO, line.data, line.length);
 }
@@ -27,7 +31,7 @@ static void say_error(const struct error *error)
 		buffer_add_text(&line, "\n      ");
 		escape_for_terminal(&line, error->hint, strlen(error->hint));
 	}
-	say(buffer_text(&line));
+	say(NULL, buffer_text(&line));
 }
 
 static int print_json(const struct result *result)
@@ -46,7 +50,6 @@ int verb_run(int argc, char **argv)
 {
 	_cleanup_request_ struct request request;
 	_cleanup_result_ struct result result;
-	_cleanup_list_ struct list notices = {0};
 	struct error *error = NULL;
 	int r;
 
@@ -69,14 +72,12 @@ int verb_run(int argc, char **argv)
 	if (r < 0)
 		result.error = STEAL(error);
 	else
-		flow_run(&request, &result, &notices);
+		flow_run(&request, &(struct audience){say, &request}, &result);
 	if (request.json) {
 		if (print_json(&result) < 0)
 			return EXIT_WARD;
 		return result_exit_status(&result);
 	}
-	for (size_t i = 0; i < notices.count && !request.quiet; i++)
-		say(notices.items[i]);
 	/* What the sandbox refused stands among the notices already. */
 	if (result.error && result.error->code != E_SANDBOX)
 		say_error(result.error);

@@ -21,3 +21,5 @@ const char *class_name(enum class class);
 const char *risk_name(enum risk risk);
 /* Everything in *ret_assessment lives in the arena. */
 void assess_plan(struct arena *arena, const struct plan *plan, struct assessment *ret_assessment);
+/* True if every command in it is known to change nothing. */
+bool assess_only_reads(const struct plan *plan);

@@ -7,7 +7,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -244,28 +243,125 @@ static int decide_sockets(const struct request *request, struct permissions *per
 	return 0;
 }
 
-int decide(const struct request *request, const struct assessment *assessment,
-	   const struct surroundings *surroundings, struct verdict *ret_verdict,
-	   struct error **ret_error)
+/* One permission, "OPERATION RESOURCE", laid over what holds so far. What it names may be gone by
+ * now; then there is nothing to permit. */
+static void apply_permission(const struct matter *matter, const char *permission,
+			     struct verdict *verdict)
 {
-	struct verdict verdict = {
-		.kind = VERDICT_ALLOW, .source = "default", .level = request->level};
+	struct permissions *permissions = &verdict->permissions;
+	const struct request *request = matter->request;
+	size_t length = strcspn(permission, " ");
+	_cleanup_free_ char *path = NULL;
+	const char *resource = permission + length + (permission[length] != '\0');
+	char real[PATH_MAX];
+
+	if (strcmp(permission, "unsandboxed") == 0) {
+		verdict->level = LEVEL_NONE;
+		return;
+	}
+	path = path_resolve(request->workspace, matter->surroundings->home, resource);
+	if (parse_word_in("read", permission, length)) {
+		list_add(&permissions->except, path);
+	} else if (parse_word_in("write delete", permission, length)) {
+		if (add_writable_rule(permissions, request->workspace, path, NULL) == 0)
+			list_add(&permissions->except, path);
+	} else if (parse_word_in("unix", permission, length)) {
+		if (realpath(resource, real) && !list_has(&permissions->sockets, real))
+			list_add(&permissions->sockets, real);
+	} else if (parse_word_in("connect", permission, length)) {
+		verdict->network = NETWORK_FULL;
+	}
+}
+
+/* What was answered before about such a command. A no beats a yes. */
+static void recall(const struct matter *matter, struct standing *standing, struct verdict *verdict)
+{
+	for (size_t i = 0; matter->grants && i < matter->grants->count; i++) {
+		const struct grant *grant = &matter->grants->items[i];
+
+		if (!grant_covers(grant, matter->key, matter->assessment))
+			continue;
+		standing->refused |= grant->refusal;
+		standing->approved |= !grant->refusal;
+		standing->out_approved |= list_has(&grant->permissions, "unsandboxed");
+		if (!verdict->grant || grant->refusal) {
+			free(verdict->grant);
+			verdict->grant = strdup(grant->id);
+		}
+	}
+}
+
+static void apply_answers(const struct matter *matter, struct verdict *verdict)
+{
+	for (size_t i = 0; matter->grants && i < matter->grants->count; i++) {
+		const struct grant *grant = &matter->grants->items[i];
+
+		if (!grant->refusal && grant_covers(grant, matter->key, matter->assessment))
+			for (size_t p = 0; p < grant->permissions.count; p++)
+				apply_permission(matter, grant->permissions.items[p], verdict);
+	}
+	for (size_t i = 0; i < matter->granted->count; i++)
+		apply_permission(matter, matter->granted->items[i], verdict);
+	/* Later ones may lie above earlier ones. */
+	if (verdict->permissions.writable.count)
+		qsort(verdict->permissions.writable.items, verdict->permissions.writable.count,
+		      sizeof(char *), by_length);
+}
+
+static void rule(const struct matter *matter, struct verdict *verdict)
+{
+	const struct request *request = matter->request;
+	struct standing standing = {
+		.class = matter->assessment->class,
+		.only_reads = assess_only_reads(matter->plan),
+		.wants_out = request->escalated || request->sandbox == PREFERENCE_FORBID,
+	};
+	const char *first = matter->assessment->reasons[0];
+	struct ruling ruling;
+
+	recall(matter, &standing, verdict);
+	standing.approved |= matter->answered;
+	standing.out_approved |= list_has(matter->granted, "unsandboxed");
+	ruling = approve_first(verdict->approval, &standing);
+	verdict->kind = ruling.kind;
+	verdict->source = ruling.source;
+	verdict->wants_out = standing.wants_out && !standing.out_approved;
+	if (standing.wants_out && standing.out_approved)
+		verdict->level = LEVEL_NONE;
+	if (verdict->kind == VERDICT_ALLOW)
+		return;
+	if (standing.refused)
+		verdict->reason = strdup("a person has said no to this before, for this session");
+	else if (verdict->wants_out)
+		verdict->reason = strdup("it is to start without the sandbox");
+	else
+		verdict->reason = strdup(first ? first : "every command is asked about");
+}
+
+int decide(const struct matter *matter, struct verdict *ret_verdict, struct error **ret_error)
+{
+	const struct request *request = matter->request;
+	const struct surroundings *surroundings = matter->surroundings;
+	struct verdict verdict = {.level = request->level,
+				  .network = request->network,
+				  .approval = request->approval};
 	int r = 0;
 
-	if (assessment->class == CLASS_FORBIDDEN) {
-		verdict.kind = VERDICT_DENY;
-		verdict.source = "rule";
-		verdict.reason =
-			strdup(assessment->reasons[0] ? assessment->reasons[0] : "it is never run");
+	rule(matter, &verdict);
+	if (request->level == LEVEL_NONE && verdict.kind != VERDICT_DENY) {
+		verdict.kind = VERDICT_ALLOW;
+		verdict.source = "flag"; /* the caller's own word */
+	}
+	if (verdict.kind == VERDICT_DENY) {
 		*ret_verdict = verdict;
 		return 0;
 	}
-	if (request->level == LEVEL_NONE)
-		verdict.source = "flag"; /* the caller's own word */
 	if (request->level != LEVEL_NONE) {
 		r = decide_files(request, surroundings, &verdict.permissions, ret_error);
 		if (r == 0)
 			r = decide_sockets(request, &verdict.permissions, ret_error);
+		if (r == 0)
+			apply_answers(matter, &verdict);
 	}
 	if (r < 0) {
 		verdict_done(&verdict);
@@ -284,6 +380,7 @@ void verdict_done(struct verdict *verdict)
 	struct permissions *permissions = &verdict->permissions;
 
 	free(verdict->reason);
+	free(verdict->grant);
 	list_done(&permissions->writable);
 	list_done(&permissions->deny);
 	list_done(&permissions->deny_always);

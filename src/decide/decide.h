@@ -6,8 +6,8 @@
 #include "../assess/assess.h"
 #include "../base/list.h"
 #include "../request/request.h"
-
-enum verdict_kind { VERDICT_ALLOW, VERDICT_ASK, VERDICT_DENY };
+#include "approve.h"
+#include "grants.h"
 
 /* Paths are absolute and normalised; patterns may hold globs. */
 struct permissions {
@@ -21,9 +21,13 @@ struct permissions {
 
 struct verdict {
 	enum verdict_kind kind;
-	const char *source; /* rule, default, flag ... */
+	const char *source; /* rule, cache, default, flag ... */
 	char *reason;	    /* in words; NULL where there is nothing to say */
+	char *grant;	    /* the id of the remembered answer behind it; NULL: none */
+	enum approval approval;
 	enum level level;
+	enum network network;
+	bool wants_out; /* kind ask: to start without the sandbox is part of the question */
 	struct permissions permissions;
 };
 
@@ -36,10 +40,20 @@ struct surroundings {
 	char *const *environment;
 };
 
+/* Everything that is looked at. Borrowed. */
+struct matter {
+	const struct request *request;
+	const struct plan *plan;
+	const struct assessment *assessment;
+	const struct surroundings *surroundings;
+	const char *key;	     /* what an answer about it is remembered by */
+	const struct grants *grants; /* the session's answers so far; may be NULL */
+	const struct list *granted;  /* permissions that answers during this run gave */
+	bool answered;		     /* a person has said yes to this run */
+};
+
 const char *verdict_name(enum verdict_kind kind);
-int decide(const struct request *request, const struct assessment *assessment,
-	   const struct surroundings *surroundings, struct verdict *ret_verdict,
-	   struct error **ret_error);
+int decide(const struct matter *matter, struct verdict *ret_verdict, struct error **ret_error);
 void verdict_done(struct verdict *verdict);
 
 /* Fills environment and dropped. */

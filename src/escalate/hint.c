@@ -4,6 +4,7 @@
 #include "../base/escape.h"
 #include "../base/path.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void hint_describe(const struct denial *denial, struct buffer *text)
@@ -20,22 +21,30 @@ void hint_describe(const struct denial *denial, struct buffer *text)
 		buffer_printf(text, ", %u times", denial->count);
 }
 
-/* A path that does not exist yet cannot be made writable; the directory it would lie in can. */
-static void write_flag(const char *path, struct buffer *text)
+/* A path that does not exist yet cannot be made writable; the directory it would lie in can. Caller
+ * frees. */
+static char *writable_for(const char *path)
 {
-	_cleanup_free_ char *parent = strdup(path);
-	char *slash;
+	char *parent = strdup(path), *slash;
 
-	while (parent && access(parent, F_OK) < 0 && (slash = strrchr(parent, '/')) &&
-	       slash != parent)
+	if (!parent)
+		abort();
+	while (access(parent, F_OK) < 0 && (slash = strrchr(parent, '/')) && slash != parent)
 		*slash = '\0';
-	buffer_add_text(text, "--write ");
-	escape_for_shell(text, parent ? parent : path);
+	return parent;
+}
+
+/* What no grant can open: the kernel's own file systems, and what is hidden as a whole. */
+static bool is_beyond(const char *path)
+{
+	return path_is_under(path, "/proc") || path_is_under(path, "/dev") ||
+	       path_is_under(path, "/sys") || path_is_under(path, "/run");
 }
 
 bool hint_flag(const struct denial *denial, const char *workspace, struct buffer *text)
 {
 	const char *object = denial->object, *name = path_last(object);
+	_cleanup_free_ char *path = NULL;
 
 	if (strstr(denial->rule, "permissions") || strstr(denial->rule, "set-user-id"))
 		return false;
@@ -61,9 +70,33 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 					       : object);
 		return true;
 	}
-	if (path_is_under(object, "/proc") || path_is_under(object, "/dev") ||
-	    path_is_under(object, "/sys") || path_is_under(object, "/run"))
+	if (is_beyond(object))
 		return false;
-	write_flag(object, text);
+	path = writable_for(object);
+	buffer_add_text(text, "--write ");
+	escape_for_shell(text, path);
 	return true;
+}
+
+char *hint_permission(const struct denial *denial)
+{
+	_cleanup_free_ char *path = NULL;
+	const char *object = denial->object;
+	char *permission = NULL;
+
+	if (strstr(denial->rule, "permissions") || strstr(denial->rule, "set-user-id"))
+		return NULL;
+	if (strcmp(denial->operation, "connect") == 0)
+		return strdup("connect *"); /* single hosts cannot be opened by this version */
+	if (strcmp(denial->operation, "unix") == 0) {
+		if (object[0] != '/' || asprintf(&permission, "unix %s", object) < 0)
+			return NULL;
+		return permission;
+	}
+	if (object[0] != '/' || is_beyond(object))
+		return NULL;
+	path = writable_for(object);
+	if (strcmp(path, "/") == 0 || asprintf(&permission, "write %s", path) < 0)
+		return NULL;
+	return permission;
 }

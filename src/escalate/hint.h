@@ -10,3 +10,6 @@
 void hint_describe(const struct denial *denial, struct buffer *text);
 /* The flag that would have permitted it, escaped for a shell; false where none would. */
 bool hint_flag(const struct denial *denial, const char *workspace, struct buffer *text);
+/* The permission that was missing, as "OPERATION RESOURCE"; NULL where none would do. Caller frees.
+ */
+char *hint_permission(const struct denial *denial);

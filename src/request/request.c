@@ -11,6 +11,13 @@ static const char *const level_names[] = {
 	[LEVEL_NONE] = "none", [LEVEL_RESTRICTED] = "restricted", [LEVEL_CONTAINER] = "container"};
 static const char *const network_names[] = {
 	[NETWORK_NONE] = "none", [NETWORK_RESTRICTED] = "restricted", [NETWORK_FULL] = "full"};
+static const char *const approval_names[] = {[APPROVAL_NEVER] = "never",
+					     [APPROVAL_ON_FAILURE] = "on-failure",
+					     [APPROVAL_ON_REQUEST] = "on-request",
+					     [APPROVAL_UNLESS_TRUSTED] = "unless-trusted"};
+static const char *const preference_names[] = {[PREFERENCE_AUTO] = "auto",
+					       [PREFERENCE_REQUIRE] = "require",
+					       [PREFERENCE_FORBID] = "forbid"};
 static const char *const mode_names[] = {
 	[MODE_EXEC] = "exec", [MODE_SHELL] = "shell", [MODE_PATCH] = "patch"};
 
@@ -20,6 +27,7 @@ void request_init(struct request *request)
 		.mode = MODE_EXEC,
 		.level = LEVEL_RESTRICTED,
 		.network = NETWORK_NONE,
+		.approval = APPROVAL_ON_FAILURE,
 		.keep_output = KEEP_OUTPUT,
 	};
 }
@@ -29,10 +37,11 @@ void request_done(struct request *request)
 	struct list *lists[] = {&request->argv,	  &request->read,	 &request->write,
 				&request->deny,	  &request->environment, &request->keep_environment,
 				&request->sockets};
-	char *texts[] = {request->script,    request->shell, request->approval_command,
-			 request->workspace, request->cwd,   request->agent,
-			 request->session,   request->tool,  request->call_id,
-			 request->turn,	     request->reason};
+	char *texts[] = {request->script,    request->shell,  request->approval_command,
+			 request->workspace, request->cwd,    request->agent,
+			 request->session,   request->tool,   request->call_id,
+			 request->turn,	     request->reason, request->policy,
+			 request->profile};
 
 	for (size_t i = 0; i < ELEMENTS(lists); i++)
 		list_done(lists[i]);
@@ -72,6 +81,26 @@ const char *network_name(enum network network)
 int network_from_name(const char *name)
 {
 	return value_of(network_names, ELEMENTS(network_names), name);
+}
+
+const char *approval_name(enum approval approval)
+{
+	return name_at(approval_names, ELEMENTS(approval_names), approval);
+}
+
+int approval_from_name(const char *name)
+{
+	return value_of(approval_names, ELEMENTS(approval_names), name);
+}
+
+const char *preference_name(enum preference preference)
+{
+	return name_at(preference_names, ELEMENTS(preference_names), preference);
+}
+
+int preference_from_name(const char *name)
+{
+	return value_of(preference_names, ELEMENTS(preference_names), name);
 }
 
 const char *mode_name(enum mode mode)

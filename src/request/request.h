@@ -11,6 +11,15 @@
 enum mode { MODE_EXEC, MODE_SHELL, MODE_PATCH };
 enum level { LEVEL_NONE, LEVEL_RESTRICTED, LEVEL_CONTAINER };
 enum network { NETWORK_NONE, NETWORK_RESTRICTED, NETWORK_FULL };
+/* When a person is asked. */
+enum approval {
+	APPROVAL_NEVER,
+	APPROVAL_ON_FAILURE,
+	APPROVAL_ON_REQUEST,
+	APPROVAL_UNLESS_TRUSTED,
+};
+/* What the caller's tool wants of the sandbox. */
+enum preference { PREFERENCE_AUTO, PREFERENCE_REQUIRE, PREFERENCE_FORBID };
 
 /* 0 means: no limit of its own, the default applies. */
 struct limits {
@@ -36,6 +45,11 @@ struct request {
 	char *cwd;	 /* absolute; where the command starts */
 	enum level level;
 	enum network network;
+	bool has_level, has_network, has_approval; /* said by the caller, not the default */
+	enum approval approval;
+	enum preference sandbox;
+	bool escalated;		       /* wants to start without the sandbox */
+	char *policy, *profile;	       /* a file of its own, a named profile; each may be NULL */
 	struct list read, write, deny; /* file rules as given: paths or globs */
 	struct list sockets;	       /* host sockets by name or path */
 	struct list environment;       /* NAME=VALUE to set */
@@ -58,6 +72,10 @@ int level_from_name(const char *name);
 const char *network_name(enum network network);
 int network_from_name(const char *name);
 const char *mode_name(enum mode mode);
+const char *approval_name(enum approval approval);
+int approval_from_name(const char *name);
+const char *preference_name(enum preference preference);
+int preference_from_name(const char *name);
 
 /* The command as one line of shell text, for people and records. Caller frees. */
 char *request_command_text(const struct request *request);

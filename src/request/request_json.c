@@ -140,6 +140,39 @@ static void write_level(json_t *object, const char *key, const void *place)
 	json_put_text(object, key, level_name(*(const enum level *)place));
 }
 
+static int read_approval(const char *key, const json_t *value, void *place,
+			 struct error **ret_error)
+{
+	int approval = json_is_string(value) ? approval_from_name(json_string_value(value)) : -1;
+
+	if (approval < 0)
+		return wrong(ret_error, key, "never, on-failure, on-request or unless-trusted");
+	*(enum approval *)place = (enum approval)approval;
+	return 0;
+}
+
+static void write_approval(json_t *object, const char *key, const void *place)
+{
+	json_put_text(object, key, approval_name(*(const enum approval *)place));
+}
+
+static int read_preference(const char *key, const json_t *value, void *place,
+			   struct error **ret_error)
+{
+	int preference =
+		json_is_string(value) ? preference_from_name(json_string_value(value)) : -1;
+
+	if (preference < 0)
+		return wrong(ret_error, key, "auto, require or forbid");
+	*(enum preference *)place = (enum preference)preference;
+	return 0;
+}
+
+static void write_preference(json_t *object, const char *key, const void *place)
+{
+	json_put_text(object, key, preference_name(*(const enum preference *)place));
+}
+
 static int read_network(const char *key, const json_t *value, void *place, struct error **ret_error)
 {
 	int network = json_is_string(value) ? network_from_name(json_string_value(value)) : -1;
@@ -265,6 +298,8 @@ static const struct kind variables = {sizeof(struct list), read_environment, wri
 static const struct kind flag = {sizeof(bool), read_flag, write_flag};
 static const struct kind isolation = {sizeof(enum level), read_level, write_level};
 static const struct kind reach = {sizeof(enum network), read_network, write_network};
+static const struct kind asking = {sizeof(enum approval), read_approval, write_approval};
+static const struct kind wish = {sizeof(enum preference), read_preference, write_preference};
 static const struct kind manner = {sizeof(enum mode), read_mode, write_mode};
 static const struct kind size = {sizeof(uint64_t), read_size, write_amount};
 static const struct kind kept = {sizeof(uint64_t), read_size, write_kept};
@@ -287,6 +322,11 @@ static const struct field {
 	{"cwd", &path, offsetof(struct request, cwd)},
 	{"level", &isolation, offsetof(struct request, level)},
 	{"net", &reach, offsetof(struct request, network)},
+	{"approval", &asking, offsetof(struct request, approval)},
+	{"sandbox", &wish, offsetof(struct request, sandbox)},
+	{"escalated", &flag, offsetof(struct request, escalated)},
+	{"policy", &path, offsetof(struct request, policy)},
+	{"profile", &text, offsetof(struct request, profile)},
 	{"read", &words, offsetof(struct request, read)},
 	{"write", &words, offsetof(struct request, write)},
 	{"deny", &words, offsetof(struct request, deny)},
@@ -402,7 +442,7 @@ int request_from_json(const char *json, size_t length, struct request *request,
 		      struct error **ret_error)
 {
 	_cleanup_request_ struct request fresh = {0};
-	json_t *object;
+	json_t *object = NULL;
 	int r = load(json, length, &object, ret_error);
 
 	if (r < 0)
@@ -419,6 +459,11 @@ int request_from_json(const char *json, size_t length, struct request *request,
 		if (command || json_object_get(object, field->key))
 			swap_bytes(place_of(request, field), place_of(&fresh, field),
 				   field->kind->size);
+	}
+	if (r == 0) {
+		request->has_level |= json_object_get(object, "level") != NULL;
+		request->has_network |= json_object_get(object, "net") != NULL;
+		request->has_approval |= json_object_get(object, "approval") != NULL;
 	}
 	json_decref(object);
 	return r;

@@ -36,7 +36,7 @@ struct pump *pump_new(int from, int to)
 		abort();
 	pump->from = from;
 	pump->to = to;
-	pump->to_is_socket = pump->discard = false;
+	pump->to_is_socket = pump->discard = pump->moved = false;
 	pump->captures[0] = pump->captures[1] = NULL;
 	pump->start = pump->end = 0;
 	pump->error = 0;
@@ -80,6 +80,7 @@ static bool pump_read(struct pump *pump)
 		close_fd(&pump->from);
 		return true;
 	}
+	pump->moved = true;
 	for (int i = 0; i < 2; i++)
 		if (pump->captures[i])
 			capture_add(pump->captures[i], pump->data + pump->end, (size_t)got);
@@ -289,6 +290,34 @@ void streams_done(struct streams *streams)
 	free(streams->input_path);
 	*streams = (struct streams){
 		.terminal = -1, .input_file = -1, .close_after_start = {-1, -1, -1}};
+}
+
+void input_mark(struct input_mark *ret_mark)
+{
+	struct stat st = {0};
+
+	*ret_mark = (struct input_mark){.offset = lseek(0, 0, SEEK_CUR)};
+	if (fstat(0, &st) == 0)
+		ret_mark->accessed = st.st_atim;
+	if (ioctl(0, FIONREAD, &ret_mark->waiting) < 0)
+		ret_mark->waiting = 0;
+}
+
+bool input_rewind(const struct streams *streams, const struct input_mark *mark)
+{
+	struct input_mark now;
+
+	if (streams->input)
+		return !streams->input->moved;
+	if (streams->stdio[0].kind == STDIO_FILE)
+		return lseek(0, mark->offset, SEEK_SET) == mark->offset;
+	if (streams->stdio[0].kind != STDIO_FD)
+		return true; /* a keyboard, or nothing at all */
+	/* A pipe that was handed in: the kernel notes the time of every reading that got something.
+	 */
+	input_mark(&now);
+	return now.accessed.tv_sec == mark->accessed.tv_sec &&
+	       now.accessed.tv_nsec == mark->accessed.tv_nsec && now.waiting >= mark->waiting;
 }
 
 bool terminal_is_ours(const struct streams *streams)

@@ -16,6 +16,7 @@ struct pump {
 	int from, to; /* -1: at its end, or none */
 	bool to_is_socket, discard;
 	int error;		     /* errno of the write that failed; 0: none */
+	bool moved;		     /* something has come through */
 	struct capture *captures[2]; /* of what passes, each may be NULL */
 	size_t start, end;
 	char data[PUMP_ROOM];
@@ -53,6 +54,16 @@ bool pump_wants_write(const struct pump *pump);
 bool pump_finished(const struct pump *pump);
 struct pump *pump_new(int from, int to);
 void pump_free(struct pump *pump);
+
+/* What standard input was before a command got it, to know whether it can be given out again. */
+struct input_mark {
+	struct timespec accessed;
+	int waiting; /* bytes in a pipe */
+	off_t offset;
+};
+void input_mark(struct input_mark *ret_mark);
+/* Puts it back to the mark; false where something was taken out of it that cannot be put back. */
+bool input_rewind(const struct streams *streams, const struct input_mark *mark);
 
 /* True if the caller's terminal is ours to use now: we are in its foreground. */
 bool terminal_is_ours(const struct streams *streams);

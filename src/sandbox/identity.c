@@ -64,33 +64,74 @@ int identity_choose(const char *workspace, struct identity *ret_identity, struct
 	return 0;
 }
 
-static int keep_capabilities(uint32_t kept)
+/* What the caller had, where it may be needed again. The supervisor then keeps it as permitted and
+ * not in effect: whatever it does for a sandbox it does without. */
+static struct {
+	bool may_return;
+	struct __user_cap_data_struct sets[2];
+	gid_t groups[256];
+	int group_count;
+} before;
+
+static int set_capabilities(uint32_t effective, uint32_t permitted)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct sets[2] = {{.effective = kept, .permitted = kept}};
+	struct __user_cap_data_struct sets[2] = {{.effective = effective, .permitted = permitted}};
 
+	if (before.may_return) {
+		sets[0].permitted |= before.sets[0].permitted;
+		sets[1].permitted = before.sets[1].permitted;
+	}
 	return (int)syscall(SYS_capset, &header, sets);
 }
 
-int identity_become(const struct identity *identity, struct error **ret_error)
+int identity_become(const struct identity *identity, bool may_return, struct error **ret_error)
 {
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	bool root = geteuid() == 0;
 
+	if (root && !identity->changes && may_return) {
+		before.group_count = getgroups((int)ELEMENTS(before.groups), before.groups);
+		before.may_return =
+			before.group_count >= 0 && syscall(SYS_capget, &header, before.sets) == 0;
+	}
 	if (root && setgroups(0, NULL) < 0 && errno != EPERM)
 		return fail_errno(ret_error, E_ENGINE, errno, "giving up root's groups");
 	if (identity->changes && (setresgid(identity->gid, identity->gid, identity->gid) < 0 ||
 				  setresuid(identity->uid, identity->uid, identity->uid) < 0))
 		return fail_errno(ret_error, E_ENGINE, errno,
 				  "becoming uid %u, the workspace's owner", identity->uid);
-	if (root && !identity->changes && keep_capabilities(1u << CAP_SETFCAP) == 0)
+	if (root && !identity->changes &&
+	    set_capabilities(1u << CAP_SETFCAP, 1u << CAP_SETFCAP) == 0)
 		return 0;
 	return identity_give_up(ret_error);
 }
 
 int identity_give_up(struct error **ret_error)
 {
-	if (keep_capabilities(0) < 0)
+	if (set_capabilities(0, 0) < 0)
 		return fail_errno(ret_error, E_ENGINE, errno, "giving up capabilities");
+	return 0;
+}
+
+int identity_prepare(struct error **ret_error)
+{
+	if (before.may_return && set_capabilities(1u << CAP_SETFCAP, 1u << CAP_SETFCAP) < 0)
+		return fail_errno(ret_error, E_ENGINE, errno, "taking up a capability");
+	return 0;
+}
+
+int identity_return(struct error **ret_error)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+
+	if (!before.may_return)
+		return 0;
+	for (size_t i = 0; i < ELEMENTS(before.sets); i++)
+		before.sets[i].effective = before.sets[i].permitted;
+	if (syscall(SYS_capset, &header, before.sets) < 0 ||
+	    setgroups((size_t)before.group_count, before.groups) < 0)
+		return fail_errno(ret_error, E_ENGINE, errno, "taking up the caller's identity");
 	return 0;
 }
 

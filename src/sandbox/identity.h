@@ -20,9 +20,14 @@ struct identity {
 int identity_choose(const char *workspace, struct identity *ret_identity, struct error **ret_error);
 /* Becomes it for good: groups, ids, no capabilities left but the one that the kernel wants to see
  * in whoever maps uid 0 into a new namespace. */
-int identity_become(const struct identity *identity, struct error **ret_error);
+int identity_become(const struct identity *identity, bool may_return, struct error **ret_error);
 /* After the sandbox was started: none left at all. */
 int identity_give_up(struct error **ret_error);
+/* Before another sandbox is begun. */
+int identity_prepare(struct error **ret_error);
+/* What identity_become took is taken up again, for a command that a person lets run without the
+ * sandbox; nothing where it may not return. */
+int identity_return(struct error **ret_error);
 /* A line for each group beyond the user's own that gives power over the machine: a plain user
  * cannot give groups up. */
 void identity_kept_groups(struct list *lines);

@@ -50,7 +50,6 @@ static int send_error(int out, json_t *id, int code, const char *message)
 /* In the child; never returns. */
 static _Noreturn void run(int out, json_t *id, struct request *request, pid_t server)
 {
-	_cleanup_list_ struct list notices = {0};
 	struct result result;
 	json_t *object = with_id(id);
 	int null = open("/dev/null", O_RDONLY);
@@ -61,7 +60,7 @@ static _Noreturn void run(int out, json_t *id, struct request *request, pid_t se
 		_exit(1);
 	dup2(null, 0); /* the requests are not the command's input */
 	result_init(&result);
-	flow_run(request, &result, &notices);
+	flow_run(request, /* audience= */ NULL, &result);
 	json_object_set_new(object, "result", result_to_json(&result));
 	_exit(send_object(out, object) < 0);
 }

@@ -119,6 +119,9 @@ static void bad_json_is_refused_and_the_key_named(void **state _unused_)
 		{"{\"argv\":[\"a\"],\"levle\":\"none\"}", "'levle'"},
 		{"{\"argv\":[\"a\"],\"level\":\"full\"}", "'level'"},
 		{"{\"argv\":[\"a\"],\"net\":true}", "'net'"},
+		{"{\"argv\":[\"a\"],\"approval\":\"always\"}", "'approval'"},
+		{"{\"argv\":[\"a\"],\"sandbox\":\"off\"}", "'sandbox'"},
+		{"{\"argv\":[\"a\"],\"policy\":\"here\"}", "'policy' must be an absolute path"},
 		{"{\"argv\":[\"a\"],\"cwd\":\"here\"}", "'cwd' must be an absolute path"},
 		{"{\"argv\":[\"a\"],\"env\":[\"A\"]}", "'env'"},
 		{"{\"argv\":[\"a\"],\"env\":[\"=A\"]}", "'env'"},
@@ -183,7 +186,9 @@ static void json_and_back_is_the_same(void **state _unused_)
 		"{\"command\": \"a\\nb\", \"shell\": \"/bin/dash\", \"login\": true, \"level\": "
 		"\"none\","
 		" \"net\": \"restricted\", \"read\": [\"x\"], \"cpu\": 0.5, \"timeout\": 2.5,"
-		" \"keep_output\": 7, \"turn\": \"t\"}";
+		" \"keep_output\": 7, \"turn\": \"t\", \"approval\": \"unless-trusted\","
+		" \"sandbox\": \"forbid\", \"escalated\": true, \"policy\": \"/p\", \"profile\": "
+		"\"code\"}";
 	_cleanup_request_ struct request request;
 	json_t *given = json_loads(text, 0, NULL), *got;
 

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The matrix of the approval policies. */
+#include "approve.h"
+
+static const struct {
+	enum verdict_kind unopposed; /* nothing speaks against it */
+	enum verdict_kind opposed;   /* class ask, or a rule that says ask */
+	bool missing, unsandboxed;   /* may be asked after a denial */
+} matrix[] = {
+	[APPROVAL_NEVER] = {VERDICT_ALLOW, VERDICT_DENY, false, false},
+	[APPROVAL_ON_FAILURE] = {VERDICT_ALLOW, VERDICT_ASK, true, true},
+	[APPROVAL_ON_REQUEST] = {VERDICT_ASK, VERDICT_ASK, true, false},
+	[APPROVAL_UNLESS_TRUSTED] = {VERDICT_ASK, VERDICT_ASK, true, true},
+};
+
+struct ruling approve_first(enum approval approval, const struct standing *standing)
+{
+	bool allowed = standing->has_rule && standing->rule == VERDICT_ALLOW;
+	bool opposed = standing->class == CLASS_ASK ||
+		       (standing->has_rule && standing->rule == VERDICT_ASK);
+
+	if (standing->has_rule && standing->rule == VERDICT_DENY)
+		return (struct ruling){VERDICT_DENY, "rule"};
+	/* Only a person's own rule makes it anything else. */
+	if (standing->class == CLASS_FORBIDDEN && !allowed)
+		return (struct ruling){VERDICT_DENY, "rule"};
+	if (standing->refused)
+		return (struct ruling){VERDICT_DENY, "cache"};
+	/* A yes covers this only if it named it. */
+	if (standing->wants_out && !standing->out_approved)
+		return (struct ruling){approval == APPROVAL_NEVER ? VERDICT_DENY : VERDICT_ASK,
+				       "default"};
+	if (allowed)
+		return (struct ruling){VERDICT_ALLOW, "rule"};
+	if (standing->approved)
+		return (struct ruling){VERDICT_ALLOW, "cache"};
+	if (opposed)
+		return (struct ruling){matrix[approval].opposed,
+				       standing->has_rule ? "rule" : "default"};
+	if (approval == APPROVAL_ON_REQUEST && (standing->only_reads || standing->none_by_policy))
+		return (struct ruling){VERDICT_ALLOW, "default"};
+	return (struct ruling){matrix[approval].unopposed, "default"};
+}
+
+bool approve_missing(enum approval approval)
+{
+	return matrix[approval].missing;
+}
+
+bool approve_unsandboxed(enum approval approval, enum preference preference)
+{
+	return preference != PREFERENCE_REQUIRE && matrix[approval].unsandboxed;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a person is asked: the approval policies as one function each, without any state. */
+#pragma once
+
+#include "../assess/assess.h"
+#include "../request/request.h"
+
+enum verdict_kind { VERDICT_ALLOW, VERDICT_ASK, VERDICT_DENY };
+
+/* What speaks for or against a request before it has run. */
+struct standing {
+	enum class class;
+	bool has_rule;		/* a rule of the policy names it */
+	enum verdict_kind rule; /* and says this */
+	bool approved;		/* a yes that still holds covers it */
+	bool refused;		/* a no that still holds covers it */
+	bool only_reads;
+	bool none_by_policy; /* the policy itself puts it outside the sandbox */
+	bool wants_out;	     /* it is to start without the sandbox */
+	bool out_approved;   /* and a rule or a yes named that */
+};
+
+struct ruling {
+	enum verdict_kind kind;
+	const char *source; /* rule, cache, default */
+};
+
+/* Before the first attempt. */
+struct ruling approve_first(enum approval approval, const struct standing *standing);
+/* After a denial: may a person be asked for what was missing, still sandboxed; and for running
+ * without the sandbox? */
+bool approve_missing(enum approval approval);
+bool approve_unsandboxed(enum approval approval, enum preference preference);

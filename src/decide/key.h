@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a yes covers: the key under which an approval is kept, and the same in words. */
+#pragma once
+
+#include "../assess/assess.h"
+#include "../request/request.h"
+
+/* Tools whose first words say what kind of thing they do are covered by these words: a yes to `pip
+ * install numpy` covers pip install, not python. Everything else is covered exactly as it stands,
+ * in its directory. */
+struct approval_key {
+	char *text;   /* serialised, compared byte by byte */
+	char *covers; /* in words: "pip install", or NULL where it is exactly this command */
+};
+
+void approval_key_make(const struct request *request, const struct plan *plan,
+		       struct approval_key *ret_key);
+void approval_key_done(struct approval_key *key);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Refusals put into sentences. */
+#include "explain.h"
+#include "hint.h"
+#include "../base/escape.h"
+#include "../base/path.h"
+
+#include <string.h>
+
+enum { NOTICES = 5 };
+
+static bool is_wards(const struct denial *denial)
+{
+	return !strstr(denial->rule, "permissions");
+}
+
+/* ward's own files, and what the caller denied. */
+static bool is_never(const struct list *never, const char *object)
+{
+	for (size_t i = 0; i < never->count; i++)
+		if (path_is_under(object, never->items[i]) ||
+		    path_matches(never->items[i], object, NULL))
+			return true;
+	return false;
+}
+
+/* A command that failed after something was refused to it most likely failed because of it; which
+ * and how to permit it is known exactly, whatever it printed. */
+void explain_denials(const struct request *request, const struct list *never, struct result *result,
+		     const struct attempt *attempt, struct list *notices)
+{
+	_cleanup_buffer_ struct buffer what = {0}, flag = {0};
+	const char *workspace = request->workspace;
+	bool failed = result->exit_code != 0 || result->signal;
+	size_t shown = 0, beyond = 0;
+
+	for (size_t i = 0; i < attempt->denial_count; i++) {
+		const struct denial *denial = &attempt->denials[i];
+
+		if (!is_wards(denial))
+			continue;
+		if (shown++ >= NOTICES) {
+			beyond++;
+			continue;
+		}
+		buffer_done(&what);
+		buffer_done(&flag);
+		hint_describe(denial, &what);
+		if (!is_never(never, denial->object) && hint_flag(denial, workspace, &flag))
+			list_add_printf(notices, "refused: %s; to allow: %s", buffer_text(&what),
+					buffer_text(&flag));
+		else
+			list_add_printf(notices, "refused: %s", buffer_text(&what));
+		if (failed && !result->error) {
+			fail(&result->error, E_SANDBOX, "the sandbox refused: %s",
+			     buffer_text(&what));
+			if (flag.length)
+				error_hint(&result->error, "to allow it: %s", buffer_text(&flag));
+		}
+	}
+	if (beyond)
+		list_add_printf(notices, "and %zu more; ward show %s", beyond, result->run);
+	/* Reads are not watched, so whether a mask was met is not known; a command that failed by
+	 * itself may have met one. */
+	for (size_t i = 0; failed && result->exit_code < 128 && i < attempt->masks.count; i++) {
+		if (!path_is_under(attempt->masks.items[i], workspace))
+			continue;
+		buffer_done(&what);
+		escape_for_terminal(&what, attempt->masks.items[i] + strlen(workspace) + 1,
+				    strlen(attempt->masks.items[i]) - strlen(workspace) - 1);
+		list_add_printf(notices, "%s is masked; to allow: --read %s", buffer_text(&what),
+				buffer_text(&what));
+		break;
+	}
+}
+
+bool explain_missing(const struct attempt *attempt, const struct list *never,
+		     struct list *ret_missing, struct list *ret_refused)
+{
+	bool refused = false;
+
+	for (size_t i = 0; i < attempt->denial_count; i++) {
+		const struct denial *denial = &attempt->denials[i];
+		_cleanup_buffer_ struct buffer what = {0};
+		_cleanup_free_ char *permission = NULL;
+
+		if (!is_wards(denial))
+			continue;
+		refused = true;
+		hint_describe(denial, &what);
+		list_add(ret_refused, buffer_text(&what));
+		permission = is_never(never, denial->object) ? NULL : hint_permission(denial);
+		if (permission && !list_has(ret_missing, permission))
+			list_add(ret_missing, permission);
+	}
+	return refused;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What became of an attempt, in words for a person: what was refused, and the way on. */
+#pragma once
+
+#include "../request/result.h"
+
+/* Lines for what the sandbox refused, and where the command failed the error that names it. never:
+ * what no flag and no grant opens, as absolute paths and patterns. */
+void explain_denials(const struct request *request, const struct list *never, struct result *result,
+		     const struct attempt *attempt, struct list *notices);
+/* What an attempt would have needed, as permissions "OPERATION RESOURCE", each once; only what ward
+ * itself refused and can grant. *ret_refused: the same refusals in words. Returns false where ward
+ * refused nothing. */
+bool explain_missing(const struct attempt *attempt, const struct list *never,
+		     struct list *ret_missing, struct list *ret_refused);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bodies of audit records. */
+#include "events.h"
+#include "../base/escape.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A command line may be two megabytes long; what is cut from the record is said there. */
+enum { RECORDED = 64 * 1024 };
+
+static json_t *text_value(const char *text)
+{
+	_cleanup_free_ char *utf8 = NULL;
+	bool lossy;
+
+	if (!text)
+		return json_null();
+	utf8 = escape_to_utf8(text, strlen(text), &lossy);
+	return json_string(utf8);
+}
+
+static json_t *cut_text(const char *text, size_t *room)
+{
+	_cleanup_free_ char *cut = NULL;
+	size_t length = strlen(text);
+
+	if (length <= *room) {
+		*room -= length;
+		return text_value(text);
+	}
+	if (asprintf(&cut, "%.*s[... %zu more bytes]", (int)*room, text, length - *room) < 0)
+		abort();
+	*room = 0;
+	return text_value(cut);
+}
+
+static json_t *list_value(const struct list *list)
+{
+	json_t *array = json_array();
+	size_t room = RECORDED;
+
+	for (size_t i = 0; list && i < list->count && room > 0; i++)
+		json_array_append_new(array, cut_text(list->items[i], &room));
+	return array;
+}
+
+static json_t *command_value(const struct request *request)
+{
+	_cleanup_free_ char *command = request_command_text(request);
+	size_t room = RECORDED;
+
+	return cut_text(command, &room);
+}
+
+json_t *event_start(const struct event_run *run)
+{
+	const struct request *request = run->request;
+	json_t *body = json_object(), *decisions = json_array();
+
+	for (size_t i = 0; i < run->result->decision_count; i++) {
+		const struct decision *decision = &run->result->decisions[i];
+
+		json_t *object = json_pack("{s:s, s:s, s:s}", "stage", decision->stage, "verdict",
+					   decision->verdict, "source", decision->source);
+
+		if (decision->by)
+			json_object_set_new(object, "by", text_value(decision->by));
+		if (decision->scope)
+			json_object_set_new(object, "scope", text_value(decision->scope));
+		if (decision->grant)
+			json_object_set_new(object, "grant", text_value(decision->grant));
+		json_array_append_new(decisions, object);
+	}
+	json_object_set_new(body, "command", command_value(request));
+	json_object_set_new(body, "argv", list_value(run->argv));
+	json_object_set_new(body, "cwd", text_value(request->cwd));
+	json_object_set_new(body, "workspace", text_value(request->workspace));
+	json_object_set_new(body, "level", json_string(level_name(run->level)));
+	json_object_set_new(body, "agent", text_value(request->agent));
+	json_object_set_new(body, "session", text_value(run->session));
+	json_object_set_new(body, "tool", text_value(request->tool));
+	json_object_set_new(body, "call_id", text_value(request->call_id));
+	json_object_set_new(body, "turn", text_value(request->turn));
+	json_object_set_new(body, "reason", text_value(request->reason));
+	json_object_set_new(body, "verdict", text_value(run->result->verdict));
+	json_object_set_new(body, "source", text_value(run->result->source));
+	json_object_set_new(body, "decisions", decisions);
+	return body;
+}
+
+json_t *event_ask(const struct event_run *run, const char *kind, const char *why,
+		  const struct list *refused, const struct list *grants)
+{
+	const struct request *request = run->request;
+
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ask", kind,
+			 "command", command_value(request), "cwd", text_value(request->cwd),
+			 "session", text_value(run->session), "agent", text_value(request->agent),
+			 "tool", text_value(request->tool), "call_id", text_value(request->call_id),
+			 "why", text_value(why), "refused", list_value(refused), "grants",
+			 list_value(grants));
+}
+
+json_t *event_answer(const char *answer, const char *scope, const char *by, const char *reason,
+		     const struct list *grants, const char *grant)
+{
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "answer", answer, "scope",
+			 text_value(scope), "by", text_value(by), "reason", text_value(reason),
+			 "grants", list_value(grants), "grant", text_value(grant));
+}
+
+json_t *event_retry(unsigned attempt, enum level level, const struct list *grants)
+{
+	return json_pack("{s:i, s:s, s:o}", "attempt", (int)attempt, "level", level_name(level),
+			 "grants", list_value(grants));
+}
