@@ -1,36 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A question to a person, with everything needed to answer it, and the answer. */
+/* A question to a person, and the answer. The caller fills in an ask, ask_terminal puts it to
+ * whoever sits at the controlling terminal, and the answer comes back as a value. */
 #pragma once
 
 #include "../assess/assess.h"
 #include "../base/buffer.h"
+#include "../base/error.h"
 #include "../base/list.h"
+#include <stdint.h>
 
-enum ask_kind { ASK_BEFORE, ASK_RETRY };
-enum answer_kind { ANSWER_NOBODY, ANSWER_APPROVE, ANSWER_DENY, ANSWER_ABORT };
+enum ask_kind {
+	ASK_BEFORE, /* may it run? */
+	ASK_RETRY,  /* may it have what it was refused? */
+};
+
+enum answer_kind {
+	ANSWER_NOBODY, /* nobody could be asked */
+	ANSWER_APPROVE,
+	ANSWER_DENY,
+	ANSWER_ABORT,
+};
+
+/* Of a no: once, for the session, or always (never again). */
 enum answer_scope { SCOPE_ONCE, SCOPE_SESSION, SCOPE_TIME, SCOPE_ALWAYS };
 
+/* Borrowed, all of it, and raw as it came from the agent or the kernel: escaping is done here. NULL
+ * where there is nothing to say. */
 struct ask {
 	enum ask_kind kind;
-	const char *command, *cwd, *agent, *session, *tool, *call_id, *turn, *reason;
-	const char *why;
-	const char *retry_reason;
+	const char *command, *cwd;
+	const char *agent, *session, *tool, *call_id, *turn;
+	const char *reason;	  /* the agent's own word */
+	const char *why;	  /* why it is asked: a rule's words, or the assessment's */
+	const char *retry_reason; /* "command failed; retry with what it was refused?" */
 	const struct assessment *assessment;
-	const struct list *refused;
-	const struct list *grants;
-	const char *covers;
-	const char *always_rule, *always_file;
-	const char *never_rule;
-	bool may_unsandbox;
-	bool starts_again;
+	const struct list *refused; /* "write /etc/motd (openat by sh)" */
+	const struct list *grants;  /* exactly what a yes creates: "write /srv/site"; empty: the yes
+				       lets the command run in the sandbox and nothing more */
+	const char *covers;	    /* what a longer yes covers: "pip install"; NULL: not offered */
+	const char *always_rule, *always_file; /* what "always" would write; NULL: not offered */
+	const char *never_rule;		       /* what "never again" would write; the same */
+	bool may_unsandbox;		       /* offer "without the sandbox" */
+	bool starts_again;		       /* the command would start from its beginning */
 };
 
 struct answer {
 	enum answer_kind kind;
 	enum answer_scope scope;
-	uint64_t seconds;
+	uint64_t seconds; /* of SCOPE_TIME */
 	bool unsandboxed;
-	char *reason, *by;
+	char *reason; /* owned, may be NULL: for the agent */
+	char *by;     /* owned, NULL for ANSWER_NOBODY: login@terminal */
 };
+
 void answer_done(struct answer *answer);
+#define _cleanup_answer_ _cleanup_(answer_done)
+
+/* Asks on the controlling terminal, whatever the standard streams are. ANSWER_NOBODY where there is
+ * none, or where ward is not in its foreground. Blocks until there is an answer, at most half an
+ * hour; a pending HUP, INT, QUIT or TERM counts as a no and stays pending. */
 int ask_terminal(const struct ask *ask, struct answer *ret_answer, struct error **ret_error);
+
+/* The whole question with its choices as lines of at most `columns` (at least 40). */
+void ask_render(const struct ask *ask, unsigned columns, bool colour, struct buffer *ret_text);

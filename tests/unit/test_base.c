@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/escape.h"
+#include "base/glyph.h"
 #include "base/id.h"
 #include "base/io.h"
 #include "base/list.h"
@@ -161,6 +162,11 @@ static void hostile_text_is_shown_escaped(void **state)
 		{"a\nb\tc", "a\\nb\\tc"},
 		{"\xe2\x80\xae", "\\u{202e}"},
 		{"\xe2\x80\x8b", "\\u{200b}"},
+		{"\xc2\xad\xf3\xa0\x81\x81\xef\xb8\x8f", "\\xad\\u{e0041}\\u{fe0f}"},
+		{"a\xc2\xa0"
+		 "b\xe3\x80\x80"
+		 "c",
+		 "a\\xa0b\\u{3000}c"},
 		{"\xff", "\\xff"},
 		{"\xc0\x80", "\\xc0\\x80"},
 	};
@@ -172,6 +178,67 @@ static void hostile_text_is_shown_escaped(void **state)
 		escape_for_terminal(&buffer, cases[i].text, strlen(cases[i].text));
 		assert_string_equal(buffer_text(&buffer), cases[i].shown);
 	}
+}
+
+static void what_does_not_look_like_itself_is_shown_by_its_code(void **state)
+{
+	static const struct {
+		const char *text, *shown;
+		unsigned width;
+	} cases[] = {
+		{"caf\u00e9 \u4e2d", "caf\u00e9 \u4e2d", 7},
+		{"p\u0430ypal", "p\\u{0430}ypal", 13},	/* a Cyrillic a */
+		{"\u0441\u043e\u0440\u0443", NULL, 32}, /* nothing but such letters */
+		{"\u0444\u0430\u0439\u043b", "\u0444\u0430\u0439\u043b", 4}, /* a Russian word */
+		{"/\u0444\u0430.txt", "/\u0444\u0430.txt", 7},
+		{"\uff52\uff4d", "\\u{ff52}\\u{ff4d}", 16},	/* full width */
+		{"\U0001d42b", "\\u{1d42b}", 9},		/* bold, for mathematics */
+		{"a\u2044b\u2019", "a\\u{2044}b\\u{2019}", 18}, /* a fraction's slash, a quote */
+		{"e\u0301", "e\\u{0301}", 9},			/* combines */
+		{"\u05d0", "\\u{05d0}", 8},			/* runs from right to left */
+		{"\u202e\u2066\u200b\u00ad", "\\u{202e}\\u{2066}\\u{200b}\\xad", 28},
+		{"a\xff\n\x1b", "a\\xff\\n\\x1b", 11},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(cases); i++) {
+		_cleanup_buffer_ struct buffer shown = {0};
+		unsigned width = 0;
+		size_t count;
+		_cleanup_free_ struct glyph *glyphs =
+			glyphs_read(cases[i].text, strlen(cases[i].text), &count);
+
+		for (size_t j = 0; j < count; j++) {
+			buffer_add(&shown, glyphs[j].text, glyphs[j].length);
+			width += glyphs[j].width;
+		}
+		assert_int_equal(width, cases[i].width);
+		if (cases[i].shown)
+			assert_string_equal(buffer_text(&shown), cases[i].shown);
+	}
+	assert_int_equal(glyph_lookalike(0x430), 'a');
+	assert_int_equal(glyph_lookalike(0x2215), '/');
+	assert_int_equal(glyph_lookalike(0x1d7d8), '0');
+	assert_int_equal(glyph_lookalike(0x216f), 'M');
+	assert_int_equal(glyph_lookalike(0x217f), 'm');
+	assert_int_equal(glyph_lookalike('a'), 0);
+	assert_int_equal(glyph_lookalike(0xe9), 0);
+}
+
+static void the_tables_of_glyphs_are_in_order(void **state)
+{
+	unsigned shown = 0, alike = 0;
+
+	(void)state;
+	/* A table out of order loses entries to the search. */
+	for (unsigned code = 0; code < 0x110000; code++) {
+		shown += glyph_width(code) > 0;
+		alike += code < 0x10000 && glyph_lookalike(code) != 0;
+	}
+	assert_true(shown > 100000);
+	assert_int_equal(glyph_width(0xfffd), 2);
+	assert_int_equal(glyph_lookalike(0xabaf), 'c');
+	assert_true(alike > 450);
 }
 
 static void a_shell_reads_an_escaped_word_back_byte_for_byte(void **state)
@@ -303,6 +370,8 @@ int main(void)
 		cmocka_unit_test(sizes_and_durations_read_as_people_write_them),
 		cmocka_unit_test(times_are_those_of_the_calendar),
 		cmocka_unit_test(hostile_text_is_shown_escaped),
+		cmocka_unit_test(what_does_not_look_like_itself_is_shown_by_its_code),
+		cmocka_unit_test(the_tables_of_glyphs_are_in_order),
 		cmocka_unit_test(a_shell_reads_an_escaped_word_back_byte_for_byte),
 		cmocka_unit_test(broken_utf8_is_replaced_and_said),
 		cmocka_unit_test(errors_carry_context_and_a_hint),

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The dialogue with the person at the terminal: draw the question, wait for one key, ask once more
+ * where the answer reaches far. Whatever goes wrong is a no. */
+#include "../base/escape.h"
+#include "../base/units.h"
+#include "question.h"
+#include "terminal.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+
+static const uint64_t second = 1000000000;
+
+enum { PATIENCE_SECONDS = 30 * 60, TIME_MOST_DAYS = 30 };
+
+struct dialogue {
+	struct tty tty;
+	const struct ask *ask;
+	struct answer *answer;
+	bool styled;
+	bool over;    /* the answer stands */
+	bool redrawn; /* the window changed: what was being asked is to be drawn anew */
+};
+
+static void settle(struct dialogue *d, enum answer_kind kind, enum answer_scope scope)
+{
+	d->answer->kind = kind;
+	d->answer->scope = scope;
+	d->over = true;
+}
+
+static void refuse(struct dialogue *d, const char *reason)
+{
+	settle(d, ANSWER_DENY, SCOPE_ONCE);
+	d->answer->reason = strdup(reason);
+}
+
+/* Takes care of everything that is not a key or text. */
+static void take(struct dialogue *d, enum heard heard)
+{
+	if (heard == HEARD_STOP)
+		refuse(d, "interrupted");
+	else if (heard == HEARD_HANG_UP)
+		refuse(d, "no answer");
+	else if (heard == HEARD_RESIZE)
+		d->redrawn = true;
+}
+
+/* One key, pressed alone; 0 where the dialogue is over or must be drawn anew. */
+static char next_key(struct dialogue *d)
+{
+	while (!d->over && !d->redrawn) {
+		struct input input;
+		enum heard heard = tty_listen(&d->tty, &input);
+
+		if (heard == HEARD_KEY && input.data[0] != '\0')
+			return input.data[0];
+		take(d, heard);
+	}
+	return 0;
+}
+
+static void say(struct dialogue *d, const char *text)
+{
+	tty_write(&d->tty, text, strlen(text));
+}
+
+static void say_lines(struct dialogue *d, const struct list *lines, size_t first, size_t count)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+
+	for (size_t i = first; i < first + count && i < lines->count; i++) {
+		buffer_add_text(&text, lines->items[i]);
+		buffer_add_char(&text, '\n');
+	}
+	say(d, buffer_text(&text));
+}
+
+/* Where the window is narrower than the narrowest layout, each line takes more than one row. */
+static unsigned rows(const struct dialogue *d)
+{
+	unsigned count = d->tty.rows;
+
+	if (d->tty.columns < COLUMNS_LEAST)
+		count = count * d->tty.columns / COLUMNS_LEAST;
+	return MAX(count, 4u);
+}
+
+/* False where the person did not want to see them to the end. */
+static bool show_pages(struct dialogue *d, const struct list *lines)
+{
+	size_t page = rows(d) - 2;
+	bool all = true;
+
+	for (size_t first = 0; first < lines->count; first += page) {
+		size_t end = MIN(first + page, lines->count);
+		char status[80], key;
+
+		say(d, "\n");
+		say_lines(d, lines, first, end - first);
+		snprintf(status, sizeof(status), "-- %zu of %zu; %s: any key --", end, lines->count,
+			 end < lines->count ? "q: back, next" : "back");
+		say(d, status);
+		key = next_key(d);
+		all = key != 0 && key != 'q';
+		if (!all)
+			break;
+	}
+	say(d, "\n");
+	return all;
+}
+
+/* Asks once more, below an explanation and a text to be read. Only y counts. */
+static bool confirm(struct dialogue *d, const char *explanation, const char *block,
+		    const char *question)
+{
+	_cleanup_(lines_done) struct lines lines = {.columns = MAX(d->tty.columns, COLUMNS_LEAST),
+						    .styled = d->styled};
+
+	lines_begin(&lines, "", "");
+	lines_add(&lines, STYLE_STRONG, WRAP_WORDS, explanation);
+	lines_end(&lines);
+	if (block)
+		add_block(&lines, STYLE_PLAIN, block);
+	if (lines.done.count > rows(d) - 3) {
+		if (!show_pages(d, &lines.done))
+			return false;
+	} else {
+		say(d, "\n");
+		say_lines(d, &lines.done, 0, lines.done.count);
+	}
+	say(d, question);
+	say(d, " [y] yes, other keys: back > ");
+	take(d, tty_quiet(&d->tty));
+	return next_key(d) == 'y';
+}
+
+static bool edit_line(struct dialogue *d, const char *prompt, bool enter_alone,
+		      struct buffer *ret_line)
+{
+	enum heard heard = tty_edit(&d->tty, prompt, enter_alone, ret_line);
+
+	take(d, heard);
+	return heard == HEARD_KEY;
+}
+
+static bool choose_custom_time(struct dialogue *d, uint64_t *ret_seconds)
+{
+	for (;;) {
+		_cleanup_buffer_ struct buffer line = {0};
+		uint64_t ns;
+		size_t last;
+
+		if (!edit_line(d, "for how long (90s, 10m, 2h)? ", true, &line) || line.length == 0)
+			return false;
+		last = line.length - 1;
+		if (line.data[last] >= 'a' && parse_duration(line.data, &ns, NULL) == 0 &&
+		    ns >= second && ns <= TIME_MOST_DAYS * 86400 * second) {
+			*ret_seconds = ns / second;
+			return true;
+		}
+		say(d, "\nThat is no time from 1s to 30d.");
+	}
+}
+
+static bool choose_time(struct dialogue *d, uint64_t *ret_seconds)
+{
+	static const struct {
+		char key;
+		unsigned seconds;
+	} times[] = {{'5', 300}, {'3', 1800}, {'1', 3600}};
+	char key;
+
+	say(d, "\nFor how long?\n[5] 5m  [3] 30m  [1] 1h  [c] other\nother keys: back > ");
+	key = next_key(d);
+	for (size_t i = 0; i < ELEMENTS(times); i++)
+		if (times[i].key == key) {
+			*ret_seconds = times[i].seconds;
+			return true;
+		}
+	return key == 'c' && choose_custom_time(d, ret_seconds);
+}
+
+static bool confirm_rule(struct dialogue *d, const char *rule, const char *what)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+
+	buffer_printf(&text, "%s: this rule would be written", what);
+	if (d->ask->always_file)
+		buffer_printf(&text, " to %s", d->ask->always_file);
+	buffer_add_char(&text, ':');
+	return confirm(d, buffer_text(&text), rule, "Write it?");
+}
+
+static void answer_unsandboxed(struct dialogue *d)
+{
+	if (!confirm(
+		    d,
+		    "Without the sandbox the command can read, change and delete all that you can, "
+		    "use the network, and see every secret of yours. ward cannot hold it back.",
+		    d->ask->command, "Run it so?"))
+		return;
+	d->answer->unsandboxed = true;
+	settle(d, ANSWER_APPROVE, SCOPE_ONCE);
+}
+
+static void answer_with_reason(struct dialogue *d)
+{
+	_cleanup_buffer_ struct buffer line = {0};
+	bool lossy;
+
+	if (!edit_line(d, "why not? ", false, &line))
+		return;
+	if (line.length > 0)
+		d->answer->reason = escape_to_utf8(line.data, line.length, &lossy);
+	settle(d, ANSWER_DENY, SCOPE_ONCE);
+}
+
+static void show_list(struct dialogue *d,
+		      void (*make)(const struct ask *, unsigned, bool, struct list *))
+{
+	_cleanup_list_ struct list lines;
+
+	make(d->ask, d->tty.columns, d->styled, &lines);
+	(void)show_pages(d, &lines);
+}
+
+/* Returns false where the key means nothing and the question stands as it is. */
+static bool answer_key(struct dialogue *d, char key)
+{
+	if (!choice_of(d->ask, key))
+		return false;
+	switch (key) {
+	case 'y':
+		settle(d, ANSWER_APPROVE, SCOPE_ONCE);
+		break;
+	case 's':
+		settle(d, ANSWER_APPROVE, SCOPE_SESSION);
+		break;
+	case 't':
+		if (choose_time(d, &d->answer->seconds))
+			settle(d, ANSWER_APPROVE, SCOPE_TIME);
+		break;
+	case 'a':
+		if (confirm_rule(d, d->ask->always_rule, "Always"))
+			settle(d, ANSWER_APPROVE, SCOPE_ALWAYS);
+		break;
+	case 'u':
+		answer_unsandboxed(d);
+		break;
+	case 'n':
+		settle(d, ANSWER_DENY, SCOPE_ONCE);
+		break;
+	case 'r':
+		answer_with_reason(d);
+		break;
+	case 'v':
+		if (confirm_rule(d, d->ask->never_rule, "Never again"))
+			settle(d, ANSWER_DENY, SCOPE_ALWAYS);
+		break;
+	case 'q':
+		settle(d, ANSWER_ABORT, SCOPE_ONCE);
+		break;
+	case '?':
+		show_list(d, ask_help);
+		break;
+	case 'm':
+		show_list(d, ask_whole);
+		break;
+	}
+	return true;
+}
+
+static void draw_question(struct dialogue *d)
+{
+	_cleanup_list_ struct list lines;
+
+	tty_reset(&d->tty);
+	ask_fit(d->ask, d->tty.columns, rows(d) - 2, d->styled, &lines);
+	say_lines(d, &lines, 0, lines.count);
+	say(d, "> ");
+	take(d, tty_quiet(&d->tty));
+}
+
+/* What was answered stays on the screen. */
+static void conclude(struct dialogue *d)
+{
+	const struct answer *answer = d->answer;
+	_cleanup_buffer_ struct buffer text = {0};
+
+	if (answer->kind == ANSWER_ABORT)
+		buffer_add_text(&text, "abort");
+	else if (answer->kind == ANSWER_DENY)
+		buffer_add_text(&text, answer->scope == SCOPE_ALWAYS ? "never again" : "no");
+	else if (answer->unsandboxed)
+		buffer_add_text(&text, "yes, without the sandbox");
+	else if (answer->scope == SCOPE_TIME)
+		buffer_printf(&text, "yes, for %llu seconds", (unsigned long long)answer->seconds);
+	else
+		buffer_add_text(&text, answer->scope == SCOPE_SESSION  ? "yes, for the session"
+				       : answer->scope == SCOPE_ALWAYS ? "yes, always"
+								       : "yes, once");
+	if (answer->kind == ANSWER_DENY && answer->reason) {
+		buffer_add_text(&text, ": ");
+		escape_for_terminal(&text, answer->reason, strlen(answer->reason));
+	}
+	buffer_add_char(&text, '\n');
+	say(d, buffer_text(&text));
+}
+
+/* "login@pts/3". The user's name is the one that goes with the uid: variables can be set by anyone,
+ * and a static program does not look further than the file. */
+static char *answered_by(int fd)
+{
+	FILE *users = fopen("/etc/passwd", "re");
+	struct passwd *user = NULL;
+	_cleanup_buffer_ struct buffer by = {0};
+	unsigned device = 0;
+
+	while (users && (user = fgetpwent(users)) && user->pw_uid != getuid())
+		;
+	if (user)
+		buffer_add_text(&by, user->pw_name);
+	else
+		buffer_printf(&by, "%u", getuid());
+	if (users)
+		fclose(users);
+	if (ioctl(fd, TIOCGDEV, &device) < 0)
+		buffer_add_text(&by, "@tty");
+	else if (major(device) >= 136 && major(device) <= 143)
+		buffer_printf(&by, "@pts/%u", (major(device) - 136) * 256 + minor(device));
+	else if (major(device) == 4 && minor(device) < 64)
+		buffer_printf(&by, "@tty%u", minor(device));
+	else
+		buffer_printf(&by, "@tty(%u:%u)", major(device), minor(device));
+	return buffer_steal(&by);
+}
+
+void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *ret_answer)
+{
+	const char *no_colour = getenv("NO_COLOR");
+	struct dialogue d = {.ask = ask, .answer = ret_answer};
+
+	*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
+	if (!tty_take(&d.tty, fd, patience_ns))
+		return;
+	d.styled = !d.tty.dumb && !(no_colour && *no_colour);
+	ret_answer->by = answered_by(fd);
+	while (!d.over) {
+		char key;
+
+		d.redrawn = false;
+		draw_question(&d);
+		do {
+			key = next_key(&d);
+		} while (key != 0 && !answer_key(&d, key));
+	}
+	conclude(&d);
+	tty_give_back(&d.tty);
+}
+
+int ask_terminal(const struct ask *ask, struct answer *ret_answer, struct error **ret_error)
+{
+	_cleanup_close_ int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	sigset_t stops, before;
+
+	(void)ret_error; /* a terminal that cannot be used is nobody to ask, not a failure */
+	*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
+	if (fd < 0 || tcgetpgrp(fd) != getpgrp())
+		return 0;
+	/* Should ward fall into the background while it asks, it must come to the no, not stop. */
+	sigemptyset(&stops);
+	sigaddset(&stops, SIGTTIN);
+	sigaddset(&stops, SIGTTOU);
+	pthread_sigmask(SIG_BLOCK, &stops, &before);
+	ask_on(fd, ask, PATIENCE_SECONDS * second, ret_answer);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return 0;
+}

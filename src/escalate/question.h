@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of a question at the terminal share: its text in pieces, its choices, and the
+ * dialogue on a given fd. For this room alone. */
+#pragma once
+
+#include "ask.h"
+#include "lines.h"
+
+enum { COLUMNS_LEAST = 40, COLUMNS_USUAL = 80, ROWS_USUAL = 24 };
+enum { COVERS_SHORT = 28 }; /* what a longer yes covers is named beside its key up to this width */
+
+static inline bool given(const char *text)
+{
+	return text && *text;
+}
+
+/* One way to answer: its key, and what it means in a few words. */
+struct choice {
+	char key;
+	bool refuses;
+	const char *name, *help;
+	bool (*offered)(const struct ask *ask); /* NULL: always */
+};
+
+/* NULL where the key is none, or its choice is not offered. */
+const struct choice *choice_of(const struct ask *ask, char key);
+/* The choices that are offered, in two rows: yes and no. */
+void add_choices(struct lines *lines, const struct ask *ask);
+/* Every choice that is offered, each with its meaning. */
+void ask_help(const struct ask *ask, unsigned columns, bool colour, struct list *ret_lines);
+/* All lines of the question but the choices. */
+void ask_whole(const struct ask *ask, unsigned columns, bool colour, struct list *ret_lines);
+/* The question in at most `rows` lines, choices last; long parts are cut, and say so. */
+void ask_fit(const struct ask *ask, unsigned columns, unsigned rows, bool colour,
+	     struct list *ret_lines);
+/* A text of several lines, each in a gutter. */
+void add_block(struct lines *lines, enum style style, const char *text);
+
+/* The dialogue on an open terminal; ask_terminal without looking for one. */
+void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *ret_answer);
