@@ -77,7 +77,7 @@ int head_write(int fd, const struct head *head)
 	return written == HEAD_LENGTH ? 0 : -EIO;
 }
 
-void lines_done(struct lines *lines)
+void log_lines_done(struct lines *lines)
 {
 	free(lines->data);
 }

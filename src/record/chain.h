@@ -57,8 +57,8 @@ enum line_state { LINE_NONE, LINE_WHOLE, LINE_TORN, LINE_LONG };
 /* The state of the next line, or -errno. A whole line is lent without its newline until the next
  * call. */
 int lines_next(struct lines *lines, const char **ret_line, size_t *ret_length);
-void lines_done(struct lines *lines);
-#define _cleanup_lines_ _cleanup_(lines_done)
+void log_lines_done(struct lines *lines);
+#define _cleanup_lines_ _cleanup_(log_lines_done)
 
 /* Follows the chain over one line. NULL and *chain moved on if the line holds, else what is wrong
  * with it; caller frees. */
