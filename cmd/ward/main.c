@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ward: runs what an AI agent wants to run, in a sandbox.
+/* ward: runs what an AI agent wants to run, in a sandbox. */
+/* clang-format off */
+/* A map of the program:
  *
- * A map of the program:
- *
- *   cmd/ward/       one file per verb: words on the command line -> a request; a result -> words
- * and an exit code src/flow.c      the flow of one request, top to bottom; every other room is one
- * of its stages: request/      the request and the result, as values and as JSON parse/        the
- * request taken apart into simple commands assess/       how dangerous they are decide/       what
- * may be done: permissions sandbox/      permissions -> walls: namespaces, mounts, Landlock,
- * seccomp; pid 1 of the sandbox run/          streams, terminal, signals, time observe/      the
- * supervisor: what was refused, exactly escalate/     what to say of it, and the way on record/ the
- * audit log, the store, sessions src/base, sys   what every room uses; what the kernel offers
+ *   cmd/ward/       one file per verb: words on the command line -> a request; a result -> words and an exit code
+ *   src/flow.c      the flow of one request, top to bottom; every other room is one of its stages:
+ *     request/      the request and the result, as values and as JSON
+ *     parse/        the request taken apart into simple commands
+ *     assess/       how dangerous they are
+ *     decide/       what may be done: policy, approval, remembered answers -> a verdict with permissions
+ *     escalate/     the question to a person, and what to say of a refusal
+ *     sandbox/      permissions -> walls: namespaces, mounts, Landlock, seccomp; pid 1 of the sandbox
+ *     run/          streams, terminal, signals, time
+ *     observe/      the supervisor: what was refused, exactly
+ *     record/       the audit log, the store, sessions
+ *   src/base, sys   what every room uses; what the kernel offers
  */
+/* clang-format on */
 #include "output.h"
 #include "verbs.h"
 
@@ -29,6 +34,8 @@ static const struct {
 	{"log", verb_log, "list runs, newest first"},
 	{"show", verb_show, "show one run: ward show RUN, ward show last"},
 	{"audit", verb_audit, "verify or export the audit log"},
+	{"grants", verb_grants, "list the answers that still hold, or take one back"},
+	{"session", verb_session, "list sessions, or end one with its answers and its /tmp"},
 	{"serve", verb_serve, "take requests as JSON-RPC, one a line, on standard input"},
 };
 

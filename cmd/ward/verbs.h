@@ -8,3 +8,5 @@ int verb_log(int argc, char **argv);
 int verb_show(int argc, char **argv);
 int verb_audit(int argc, char **argv);
 int verb_serve(int argc, char **argv);
+int verb_grants(int argc, char **argv);
+int verb_session(int argc, char **argv);

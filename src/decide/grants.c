@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
@@ -80,7 +79,7 @@ static json_t *list_value(const struct list *list)
 	return array;
 }
 
-static json_t *to_json(const struct grant *grant)
+json_t *grant_to_json(const struct grant *grant)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "id",
 			 text_value(grant->id), "session", text_value(grant->session), "key",
@@ -259,7 +258,7 @@ int grants_add(const char *state, struct grant *grant, struct error **ret_error)
 	free(grant->id);
 	grant->id = strdup(id);
 	grant->made = time(NULL);
-	object = to_json(grant);
+	object = grant_to_json(grant);
 	r = append(state, grant->session, object, ret_error);
 	json_decref(object);
 	return r;

@@ -7,6 +7,7 @@
 #include "../base/id.h"
 #include "../base/list.h"
 #include "../assess/assess.h"
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -35,6 +36,8 @@ int grants_load(const char *state, const char *session, struct grants *ret_grant
 int grants_load_all(const char *state, struct grants *ret_grants, struct error **ret_error);
 void grants_done(struct grants *grants);
 void grant_done(struct grant *grant);
+/* As a new object, for programs. */
+json_t *grant_to_json(const struct grant *grant);
 
 /* Remembers it: id and made are filled in. */
 int grants_add(const char *state, struct grant *grant, struct error **ret_error);

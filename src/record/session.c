@@ -35,7 +35,7 @@ static unsigned long long start_of(int pid)
 	return start;
 }
 
-static char *default_id(void)
+char *session_default(void)
 {
 	int owner = isatty(0) || isatty(1) || isatty(2) ? getsid(0) : getppid();
 	unsigned long long start = start_of(owner);
@@ -63,7 +63,8 @@ static bool is_plain(const char *name)
 int session_open(const char *state, const char *name, struct session *ret_session,
 		 struct error **ret_error)
 {
-	_cleanup_free_ char *id = name ? strdup(name) : default_id(), *parent = NULL, *tmp = NULL;
+	_cleanup_free_ char *id = name ? strdup(name) : session_default(), *parent = NULL,
+			    *tmp = NULL;
 	char real[PATH_MAX];
 	struct stat st;
 
@@ -154,4 +155,53 @@ void session_sweep(const char *state)
 		}
 	if (directory)
 		closedir(directory);
+}
+
+int session_list(const char *state,
+		 int (*each)(const char *id, bool lives, int64_t used, void *data), void *data)
+{
+	_cleanup_free_ char *path = NULL;
+	struct dirent *entry;
+	DIR *directory;
+	int r = 0;
+
+	if (asprintf(&path, "%s/sessions", state) < 0)
+		abort();
+	directory = opendir(path);
+	while (r == 0 && directory && (entry = readdir(directory))) {
+		struct stat st;
+
+		if (entry->d_name[0] == '.' ||
+		    fstatat(dirfd(directory), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISDIR(st.st_mode))
+			continue;
+		r = each(entry->d_name, !has_ended(dirfd(directory), entry->d_name), st.st_mtime,
+			 data);
+	}
+	if (directory)
+		closedir(directory);
+	return r;
+}
+
+int session_end(const char *state, const char *id, struct error **ret_error)
+{
+	_cleanup_close_ int sessions = -1, fd = -1;
+	_cleanup_free_ char *path = NULL;
+	int r;
+
+	if (asprintf(&path, "%s/sessions", state) < 0)
+		abort();
+	sessions = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (sessions >= 0 && is_plain(id))
+		fd = openat(sessions, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0) {
+		fail(ret_error, E_NOT_FOUND, "there is no session '%s'", id);
+		return error_hint(ret_error, "`ward session` lists them");
+	}
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		fail(ret_error, E_USAGE, "a command is running in the session '%s'", id);
+		return error_hint(ret_error, "wait for its end, or end it first");
+	}
+	r = remove_tree(sessions, id);
+	return r < 0 ? fail_errno(ret_error, E_ENGINE, -r, "removing the session %s", id) : 0;
 }

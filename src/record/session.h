@@ -5,6 +5,7 @@
 
 #include "../base/error.h"
 #include <stdbool.h>
+#include <stdint.h>
 
 struct session {
 	char *id;
@@ -18,5 +19,13 @@ struct session {
 int session_open(const char *state, const char *name, struct session *ret_session,
 		 struct error **ret_error);
 void session_done(struct session *session);
+/* Every session that has left something here, each with whether it still lives and when it was last
+ * used; stops early when each returns non-zero, and returns that. */
+int session_list(const char *state,
+		 int (*each)(const char *id, bool lives, int64_t used, void *data), void *data);
+/* Ends it: its private /tmp and its answers are gone. Refused while a run is in it. */
+int session_end(const char *state, const char *id, struct error **ret_error);
+/* The one that a run without --session would belong to. Caller frees. */
+char *session_default(void);
 /* Removes what sessions that have ended left behind. */
 void session_sweep(const char *state);
