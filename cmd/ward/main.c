@@ -29,6 +29,7 @@ static const struct {
 	{"log", verb_log, "list runs, newest first"},
 	{"show", verb_show, "show one run: ward show RUN, ward show last"},
 	{"audit", verb_audit, "verify or export the audit log"},
+	{"policy", verb_policy, "check, show or trust the policy files"},
 	{"serve", verb_serve, "take requests as JSON-RPC, one a line, on standard input"},
 };
 

@@ -7,4 +7,5 @@ int verb_check(int argc, char **argv);
 int verb_log(int argc, char **argv);
 int verb_show(int argc, char **argv);
 int verb_audit(int argc, char **argv);
+int verb_policy(int argc, char **argv);
 int verb_serve(int argc, char **argv);

@@ -11,6 +11,12 @@ static const char *const level_names[] = {
 	[LEVEL_NONE] = "none", [LEVEL_RESTRICTED] = "restricted", [LEVEL_CONTAINER] = "container"};
 static const char *const network_names[] = {
 	[NETWORK_NONE] = "none", [NETWORK_RESTRICTED] = "restricted", [NETWORK_FULL] = "full"};
+static const char *const approval_names[] = {
+	[APPROVAL_NEVER] = "never",
+	[APPROVAL_ON_FAILURE] = "on-failure",
+	[APPROVAL_ON_REQUEST] = "on-request",
+	[APPROVAL_UNLESS_TRUSTED] = "unless-trusted",
+};
 static const char *const mode_names[] = {
 	[MODE_EXEC] = "exec", [MODE_SHELL] = "shell", [MODE_PATCH] = "patch"};
 
@@ -72,6 +78,16 @@ const char *network_name(enum network network)
 int network_from_name(const char *name)
 {
 	return value_of(network_names, ELEMENTS(network_names), name);
+}
+
+const char *approval_name(enum approval approval)
+{
+	return name_at(approval_names, ELEMENTS(approval_names), approval);
+}
+
+int approval_from_name(const char *name)
+{
+	return value_of(approval_names, ELEMENTS(approval_names), name);
 }
 
 const char *mode_name(enum mode mode)

@@ -11,6 +11,13 @@
 enum mode { MODE_EXEC, MODE_SHELL, MODE_PATCH };
 enum level { LEVEL_NONE, LEVEL_RESTRICTED, LEVEL_CONTAINER };
 enum network { NETWORK_NONE, NETWORK_RESTRICTED, NETWORK_FULL };
+/* When a person is asked: docs/policy.md has the table. */
+enum approval {
+	APPROVAL_NEVER,
+	APPROVAL_ON_FAILURE,
+	APPROVAL_ON_REQUEST,
+	APPROVAL_UNLESS_TRUSTED,
+};
 
 /* 0 means: no limit of its own, the default applies. */
 struct limits {
@@ -57,6 +64,8 @@ const char *level_name(enum level level);
 int level_from_name(const char *name);
 const char *network_name(enum network network);
 int network_from_name(const char *name);
+const char *approval_name(enum approval approval);
+int approval_from_name(const char *name);
 const char *mode_name(enum mode mode);
 
 /* The command as one line of shell text, for people and records. Caller frees. */
