@@ -46,10 +46,8 @@ static struct list *list_of(struct sandbox_policy *sandbox, enum setting_kind ki
 	}
 }
 
-static uint64_t *limit_of(struct sandbox_policy *sandbox, enum setting_kind kind)
+static uint64_t *limit_of(struct limits *limits, enum setting_kind kind)
 {
-	struct limits *limits = &sandbox->limits;
-
 	switch (kind) {
 	case SET_MEMORY:
 		return &limits->memory;
@@ -112,14 +110,14 @@ struct policy *merge_begin(const char *home)
 				  .sandbox.level = default_level,
 				  .sandbox.network = default_network,
 				  .home = home ? copy(home) : NULL};
-	want_profile(policy, "agent")->sandbox.limits =
+	want_profile(policy, "agent")->built_in =
 		(struct limits){.memory = number_of(parse_size, "2048M"),
 				.millicpus = number_of(parse_cpu, "50%"),
 				.disk = number_of(parse_size, "5000M"),
 				.processes = 20,
 				.time_ns = number_of(parse_duration, "3600s"),
 				.idle_ns = number_of(parse_duration, "300s")};
-	want_profile(policy, "code")->sandbox.limits =
+	want_profile(policy, "code")->built_in =
 		(struct limits){.memory = number_of(parse_size, "512M"),
 				.millicpus = number_of(parse_cpu, "25%"),
 				.disk = number_of(parse_size, "100M"),
@@ -187,17 +185,35 @@ static void add_once(struct list *list, enum setting_kind kind, const char *text
 		list_add(list, text);
 }
 
-/* Whether the setting makes nothing possible that is not possible now. */
-static bool narrows(const struct policy *policy, struct sandbox_policy *target,
-		    const struct setting *setting)
+/* 0 is no limit. */
+static uint64_t lower(uint64_t one, uint64_t other)
 {
-	const struct list *list = list_of(target, setting->kind);
-	uint64_t *limit = limit_of(target, setting->kind);
+	return one == 0 ? other : other == 0 ? one : MIN(one, other);
+}
 
-	if (limit) {
-		uint64_t now = *limit ? *limit
-				      : *limit_of((struct sandbox_policy *)&policy->sandbox,
-						  setting->kind);
+/* The profile's own word, or else the lower of what the sandbox and the built-in profile say. */
+static uint64_t limit_now(const struct policy *policy, const struct profile *profile,
+			  enum setting_kind kind)
+{
+	struct limits base = policy->sandbox.limits, own = {0}, built_in = {0};
+
+	if (profile) {
+		own = profile->sandbox.limits;
+		built_in = profile->built_in;
+	}
+	if (*limit_of(&own, kind))
+		return *limit_of(&own, kind);
+	return lower(*limit_of(&base, kind), *limit_of(&built_in, kind));
+}
+
+/* Whether the setting makes nothing possible that is not possible now. */
+static bool narrows(struct policy *policy, struct profile *profile, const struct setting *setting)
+{
+	struct sandbox_policy *target = profile ? &profile->sandbox : &policy->sandbox;
+	const struct list *list = list_of(target, setting->kind);
+
+	if (limit_of(&target->limits, setting->kind)) {
+		uint64_t now = limit_now(policy, profile, setting->kind);
 
 		return now == 0 || setting->number <= now;
 	}
@@ -214,10 +230,8 @@ static bool narrows(const struct policy *policy, struct sandbox_policy *target,
 	case SET_PROFILE:
 		return true;
 	default:
-		return list &&
-		       (list_has(list, setting->text) ||
-			list_has(list_of((struct sandbox_policy *)&policy->sandbox, setting->kind),
-				 setting->text));
+		return list && (list_has(list, setting->text) ||
+				list_has(list_of(&policy->sandbox, setting->kind), setting->text));
 	}
 }
 
@@ -225,7 +239,7 @@ static void apply(struct policy *policy, struct sandbox_policy *target,
 		  const struct setting *setting)
 {
 	struct list *list = list_of(target, setting->kind);
-	uint64_t *limit = limit_of(target, setting->kind);
+	uint64_t *limit = limit_of(&target->limits, setting->kind);
 
 	if (list) {
 		add_once(list, setting->kind, setting->text);
@@ -258,7 +272,7 @@ static void merge_setting(struct policy *policy, const struct layer *layer,
 	struct sandbox_policy *target = profile ? &profile->sandbox : &policy->sandbox;
 	_cleanup_free_ char *what = NULL;
 
-	if (layer->trusted || narrows(policy, target, setting)) {
+	if (layer->trusted || narrows(policy, profile, setting)) {
 		apply(policy, target, setting);
 		if (profile) {
 			free(profile->file);
@@ -337,12 +351,11 @@ void merge_end(struct policy *policy)
 		whole.has_network = own->has_network || base->has_network ||
 				    own->allow_hosts.count + base->allow_hosts.count > 0;
 		for (enum setting_kind kind = 0; kind < SET_PROFILE; kind++) {
-			uint64_t *limit = limit_of(&whole, kind);
+			uint64_t *limit = limit_of(&whole.limits, kind);
 			struct list *list = list_of(&whole, kind), *from;
 
 			if (limit)
-				*limit = *limit_of(own, kind) ? *limit_of(own, kind)
-							      : *limit_of(base, kind);
+				*limit = limit_now(policy, &policy->profiles[i], kind);
 			if (!list)
 				continue;
 			from = list_of(base, kind);
@@ -361,14 +374,15 @@ void merge_end(struct policy *policy)
 
 static void clamp(struct sandbox_policy *sandbox, const struct sandbox_policy *trusted)
 {
+	struct limits most = trusted->limits;
+
 	sandbox->level = MAX(sandbox->level, trusted->level);
 	sandbox->network = MIN(sandbox->network, trusted->network);
 	for (enum setting_kind kind = 0; kind < SET_PROFILE; kind++) {
-		uint64_t *limit = limit_of(sandbox, kind);
-		uint64_t most = limit ? *limit_of((struct sandbox_policy *)trusted, kind) : 0;
+		uint64_t *limit = limit_of(&sandbox->limits, kind);
 
-		if (most && (*limit == 0 || *limit > most))
-			*limit = most;
+		if (limit)
+			*limit = lower(*limit, *limit_of(&most, kind));
 	}
 }
 

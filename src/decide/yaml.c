@@ -99,7 +99,9 @@ static int parser_failed(struct reader *reader)
 	else if (strstr(problem, "cannot start any token"))
 		hint = "indent with spaces, not with tabs; put a value that begins with @, ` or % "
 		       "in quotes";
-	if (mark.line == 0 && mark.column == 0 && parser->context)
+	/* The end of the file says less than where it began. */
+	if (parser->context &&
+	    ((mark.line == 0 && mark.column == 0) || strstr(parser->context, "simple key")))
 		mark = parser->context_mark;
 	if (asprintf(&message, "%s%s%s", parser->context ? parser->context : "",
 		     parser->context ? ": " : "", problem) < 0)
@@ -167,7 +169,7 @@ static int read_items(struct reader *reader, struct node *node, yaml_event_type_
 				 "a policy needs no more than five levels", "nested too deeply");
 	for (;;) {
 		bool is_key = node->kind == NODE_MAP && node->count % 2 == 0;
-		struct node *item;
+		struct node *item = NULL;
 		yaml_event_t event;
 		int r = next_event(reader, &event);
 
