@@ -57,7 +57,14 @@ static void say(const char *verb, const char *message, const char *hint)
 
 int output_error(const char *verb, const struct error *error)
 {
-	say(verb, error->message, error->hint);
+	_cleanup_buffer_ struct buffer message = {0};
+
+	if (error->file)
+		buffer_add_text(&message, error->file);
+	if (error->file && error->line > 0)
+		buffer_printf(&message, ":%d:%d", error->line, error->column);
+	buffer_printf(&message, "%s%s", error->file ? ": " : "", error->message);
+	say(verb, buffer_text(&message), error->hint);
 	return EXIT_WARD;
 }
 

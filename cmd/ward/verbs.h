@@ -7,6 +7,7 @@ int verb_check(int argc, char **argv);
 int verb_log(int argc, char **argv);
 int verb_show(int argc, char **argv);
 int verb_audit(int argc, char **argv);
+int verb_policy(int argc, char **argv);
 int verb_serve(int argc, char **argv);
 int verb_grants(int argc, char **argv);
 int verb_session(int argc, char **argv);

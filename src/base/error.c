@@ -64,6 +64,19 @@ int error_hint(struct error **ret_error, const char *format, ...)
 	return -(int)(*ret_error)->code;
 }
 
+int error_place(struct error **ret_error, const char *file, int line, int column)
+{
+	if (!ret_error || !*ret_error)
+		return -E_ENGINE;
+	free((*ret_error)->file);
+	(*ret_error)->file = strdup(file);
+	if (!(*ret_error)->file)
+		abort();
+	(*ret_error)->line = line;
+	(*ret_error)->column = column;
+	return -(int)(*ret_error)->code;
+}
+
 int error_wrap(struct error **ret_error, const char *format, ...)
 {
 	_cleanup_free_ char *context = NULL;

@@ -35,6 +35,9 @@ int fail_errno(struct error **ret_error, enum error_code code, int errnum, const
 	_printf_(4, 5);
 /* Sets the hint of an error just made; returns -code, so that it can end a return statement. */
 int error_hint(struct error **ret_error, const char *format, ...) _printf_(2, 3);
+/* Says where in a file the fault of an error just made lies; lines and columns count from 1, 0
+ * where there is none. Returns -code. */
+int error_place(struct error **ret_error, const char *file, int line, int column);
 /* Puts context in front of the message: "context: message". Returns -code. */
 int error_wrap(struct error **ret_error, const char *format, ...) _printf_(2, 3);
 void error_free(struct error *error);

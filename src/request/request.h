@@ -11,7 +11,7 @@
 enum mode { MODE_EXEC, MODE_SHELL, MODE_PATCH };
 enum level { LEVEL_NONE, LEVEL_RESTRICTED, LEVEL_CONTAINER };
 enum network { NETWORK_NONE, NETWORK_RESTRICTED, NETWORK_FULL };
-/* When a person is asked. */
+/* When a person is asked: docs/policy.md has the table. */
 enum approval {
 	APPROVAL_NEVER,
 	APPROVAL_ON_FAILURE,

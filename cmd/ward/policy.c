@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ward policy: check the policy files, show what is in force, believe a project's file. */
+#include "output.h"
+#include "policy_show.h"
+#include "verbs.h"
+#include "../../src/base/path.h"
+#include "../../src/record/state.h"
+#include "../../src/sandbox/walls.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+	"usage: ward policy check [FILE...]\n"
+	"       ward policy show [--json] [--policy FILE]\n"
+	"       ward policy trust [DIR]\n"
+	"       ward policy untrust [DIR]\n"
+	"\n"
+	"check reads the files, or those in force here, and prints each with `ok` or with what is\n"
+	"wrong as file:line:column. Exit status 0: all are fit for use. 1: one is not.\n"
+	"\n"
+	"show prints the policy in force here and where each rule comes from.\n"
+	"\n"
+	"trust says what DIR/.ward.yaml would widen and from then on believes the file as it is "
+	"now;\n"
+	"a change ends that. Until then it can only narrow. untrust takes it back.\n"
+	"\n"
+	"  --json          one object, for programs\n"
+	"  --policy FILE   with this file as the last layer\n"
+	"  --workspace DIR the project; default: the current directory\n"
+	"  --help          this text\n"
+	"\n"
+	"example: ward policy check && ward policy show\n";
+
+enum { EXIT_FAULT = 1 };
+
+struct words {
+	struct policy_places places;
+	bool json;
+	char **rest; /* ended by NULL */
+	size_t count;
+};
+
+static void print_place(const struct error *error)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+
+	if (error->file)
+		buffer_add_text(&text, error->file);
+	if (error->file && error->line > 0)
+		buffer_printf(&text, ":%d:%d", error->line, error->column);
+	buffer_printf(&text, "%s%s", error->file ? ": " : "", error->message);
+	output_text(COLOUR_RED, buffer_text(&text));
+	if (error->hint) {
+		printf("\n  hint: ");
+		output_text(COLOUR_NONE, error->hint);
+	}
+	putchar('\n');
+}
+
+static void print_list(const char *before, const struct list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		fputs(before, stdout);
+		output_text(COLOUR_YELLOW, list->items[i]);
+		putchar('\n');
+	}
+}
+
+static void print_ok(const char *file)
+{
+	output_text(COLOUR_NONE, file);
+	fputs(": ", stdout);
+	output_text(COLOUR_GREEN, "ok");
+	putchar('\n');
+}
+
+static int check(const struct words *words, struct error **ret_error)
+{
+	_cleanup_policy_ struct policy *policy = NULL;
+	_cleanup_error_ struct error *error = NULL;
+	int status = 0;
+
+	(void)ret_error;
+	for (size_t i = 0; i < words->count; i++) {
+		_cleanup_list_ struct list warnings = {0};
+		_cleanup_error_ struct error *fault = NULL;
+
+		if (policy_check_file(words->rest[i], words->places.walls, &warnings, &fault) < 0) {
+			print_place(fault);
+			status = EXIT_FAULT;
+		} else {
+			print_ok(words->rest[i]);
+		}
+		print_list("warning: ", &warnings);
+	}
+	if (words->count > 0)
+		return status;
+	if (policy_load(&words->places, &policy, &error) < 0) {
+		print_place(error);
+		return EXIT_FAULT;
+	}
+	for (size_t i = 0; i < policy->files.count; i++)
+		print_ok(policy->files.items[i]);
+	if (!policy->configured)
+		printf("no policy file here: what is built in holds\n");
+	print_list("warning: ", &policy->warnings);
+	return 0;
+}
+
+static int show(const struct words *words, struct error **ret_error)
+{
+	_cleanup_policy_ struct policy *policy = NULL;
+	int r;
+
+	if (words->count > 0) {
+		fail(ret_error, E_USAGE, "show takes no word such as '%s'", words->rest[0]);
+		return error_hint(ret_error, "`ward policy --help` lists what there is");
+	}
+	r = policy_load(&words->places, &policy, ret_error);
+	if (r < 0)
+		return r;
+	if (words->json) {
+		json_t *object = policy_object(policy);
+
+		output_json(object);
+		json_decref(object);
+	} else {
+		policy_print(policy);
+	}
+	return 0;
+}
+
+/* The directory that is meant, absolute. Caller frees. */
+static int directory_of(const struct words *words, char **ret_directory, struct error **ret_error)
+{
+	if (words->count > 1) {
+		fail(ret_error, E_USAGE, "one directory at a time");
+		return error_hint(ret_error, "`ward policy --help` lists what there is");
+	}
+	*ret_directory =
+		path_resolve(words->places.workspace, NULL, words->count ? words->rest[0] : ".");
+	return 0;
+}
+
+static int trust(const struct words *words, struct error **ret_error)
+{
+	_cleanup_policy_ struct policy *policy = NULL, *after = NULL;
+	_cleanup_free_ char *directory = NULL;
+	struct policy_places places = words->places;
+	int r = directory_of(words, &directory, ret_error);
+
+	if (r < 0)
+		return r;
+	places.workspace = directory;
+	places.extra = NULL;
+	r = policy_load(&places, &policy, ret_error);
+	if (r < 0)
+		return r;
+	if (policy->ignored.count == 0)
+		printf("there is nothing in it that widens and is not believed already\n");
+	else
+		printf("this is believed from now on:\n");
+	print_list("  ", &policy->ignored);
+	fflush(stdout);
+	r = policy_trust(places.state, directory, ret_error);
+	if (r < 0)
+		return r;
+	/* What was shown must be what was trusted: a command that runs in the project could have
+	 * written the file in between. Now nothing may be ignored, and nothing else be different.
+	 */
+	r = policy_load(&places, &after, ret_error);
+	if (r == 0 && !policy_same_files(policy, after)) {
+		policy_untrust(places.state, directory, NULL);
+		fail(ret_error, E_POLICY, "a policy file changed meanwhile; nothing is trusted");
+		return error_hint(ret_error, "look at it and say so again");
+	}
+	if (r == 0) {
+		output_text(COLOUR_NONE, directory);
+		printf("/.ward.yaml is trusted until it changes\n");
+	}
+	return r;
+}
+
+static int untrust(const struct words *words, struct error **ret_error)
+{
+	_cleanup_free_ char *directory = NULL;
+	int r = directory_of(words, &directory, ret_error);
+
+	if (r == 0)
+		r = policy_untrust(words->places.state, directory, ret_error);
+	if (r == 0) {
+		output_text(COLOUR_NONE, directory);
+		printf("/.ward.yaml can only narrow from now on\n");
+	}
+	return r;
+}
+
+static const struct {
+	const char *name;
+	int (*act)(const struct words *words, struct error **ret_error);
+} acts[] = {{"check", check}, {"show", show}, {"trust", trust}, {"untrust", untrust}};
+
+static int act_on(const char *name, struct words *words, struct error **ret_error)
+{
+	_cleanup_free_ char *state = NULL, *cwd = getcwd(NULL, 0), *workspace = NULL;
+	_cleanup_list_ struct list walls = {0};
+	int r = state_directory(&state, ret_error);
+
+	if (r < 0)
+		return r;
+	if (!cwd)
+		return fail(ret_error, E_USAGE, "the current directory is gone");
+	workspace =
+		path_resolve(cwd, NULL, words->places.workspace ? words->places.workspace : ".");
+	wall_names(~0u, &walls);
+	words->places.workspace = workspace;
+	words->places.home = getenv("HOME");
+	words->places.config_home = getenv("XDG_CONFIG_HOME");
+	words->places.state = state;
+	words->places.uid = geteuid();
+	words->places.walls = &walls;
+	for (size_t i = 0; i < ELEMENTS(acts); i++)
+		if (strcmp(acts[i].name, name) == 0)
+			return acts[i].act(words, ret_error);
+	fail(ret_error, E_USAGE, "there is no '%s'", name);
+	return error_hint(ret_error, "`ward policy --help` lists what there is");
+}
+
+int verb_policy(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"json", no_argument, NULL, 'j'},
+		{"policy", required_argument, NULL, 'p'},
+		{"workspace", required_argument, NULL, 'w'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL},
+	};
+	_cleanup_error_ struct error *error = NULL;
+	struct words words = {0};
+	int option, r;
+
+	output_begin();
+	optind = 0;
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (option) {
+		case 'j':
+			words.json = true;
+			break;
+		case 'p':
+			words.places.extra = optarg;
+			break;
+		case 'w':
+			words.places.workspace = optarg;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return output_end("policy", 0);
+		default:
+			return output_bad_option("policy", argv, options, option);
+		}
+	}
+	if (optind == argc)
+		return output_usage("policy", "what? check, show, trust or untrust");
+	words.rest = argv + optind + 1;
+	words.count = (size_t)(argc - optind - 1);
+	r = act_on(argv[optind], &words, &error);
+	return r < 0 ? output_error("policy", error) : output_end("policy", r);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a tree of YAML to settings and rules: the schema as tables, and every fault with its place.
+ */
+#include "reading.h"
+#include "../base/buffer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ENTRY_LIMIT = 1000 };
+
+int read_wrong_kind(struct reading *reading, const struct node *node, const char *what,
+		    const char *hint)
+{
+	return yaml_fail(reading->ret_error, reading->layer->file, node, hint,
+			 "%s is wanted here, not %s", what, node_kind_name(node));
+}
+
+int read_place_error(struct reading *reading, const struct node *node)
+{
+	error_place(reading->ret_error, reading->layer->file, node->line, node->column);
+	return -E_POLICY;
+}
+
+void read_warn_at(struct layer *layer, int line, int column, const char *text)
+{
+	list_add_printf(&layer->warnings, "%s:%d:%d: %s", layer->file, line, column, text);
+}
+
+char *read_copy(const char *text)
+{
+	char *result = strdup(text);
+
+	if (!result)
+		abort();
+	return result;
+}
+
+static struct setting *add_setting(struct reading *reading, const struct node *node,
+				   enum setting_kind kind, const char *text)
+{
+	struct layer *layer = reading->layer;
+	struct setting *setting;
+
+	if (layer->count == layer->room) {
+		layer->room = MAX(layer->room * 2, (size_t)16);
+		layer->settings = reallocarray(layer->settings, layer->room, sizeof(*setting));
+		if (!layer->settings)
+			abort();
+	}
+	setting = &layer->settings[layer->count++];
+	*setting = (struct setting){
+		.kind = kind, .text = read_copy(text), .line = node->line, .column = node->column};
+	if (reading->profile)
+		setting->profile = read_copy(reading->profile);
+	return setting;
+}
+
+static int read_value(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	_cleanup_free_ char *warning = NULL;
+	uint64_t number = 0;
+
+	if (node->kind != NODE_TEXT)
+		return read_wrong_kind(reading, node, "a single value", "write the value alone");
+	if (value_check(kind, node->text, reading->walls, &number, &warning, reading->ret_error) <
+	    0)
+		return read_place_error(reading, node);
+	if (warning)
+		read_warn_at(reading->layer, node->line, node->column, warning);
+	add_setting(reading, node, kind, node->text)->number = number;
+	return 0;
+}
+
+static int read_list(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	if (node->kind != NODE_LIST)
+		return read_wrong_kind(reading, node, "a list",
+				       "write it in brackets: [one, another]");
+	for (size_t i = 0; i < node->count; i++) {
+		int r = read_value(reading, node->items[i], kind);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int read_map(struct reading *reading, const struct node *node, const struct key *keys, size_t count,
+	     const char *where)
+{
+	unsigned seen = 0;
+
+	if (node->kind != NODE_MAP)
+		return read_wrong_kind(reading, node, "a group of keys",
+				       "write keys with their values: key: value");
+	for (size_t i = 0; i < node->count; i += 2) {
+		const struct node *key = node->items[i];
+		size_t k = 0;
+		int r;
+
+		while (k < count && strcmp(keys[k].name, key->text) != 0)
+			k++;
+		if (k == count) {
+			_cleanup_buffer_ struct buffer hint = {0};
+
+			for (k = 0; k < count; k++)
+				buffer_printf(&hint, "%s%s", k ? ", " : "the keys here are ",
+					      keys[k].name);
+			return yaml_fail(reading->ret_error, reading->layer->file, key,
+					 buffer_text(&hint), "unknown key '%.100s' in %s",
+					 key->text, where);
+		}
+		if (seen >> k & 1)
+			return yaml_fail(reading->ret_error, reading->layer->file, key,
+					 "join the two", "the key '%s' stands twice in %s",
+					 key->text, where);
+		seen |= 1u << k;
+		r = keys[k].read(reading, node->items[i + 1], keys[k].kind);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int read_files(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	static const struct key keys[] = {{"read", read_list, SET_READ},
+					  {"write", read_list, SET_WRITE},
+					  {"deny", read_list, SET_DENY}};
+
+	(void)kind;
+	return read_map(reading, node, keys, ELEMENTS(keys), "files");
+}
+
+static int read_network(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	static const struct key keys[] = {{"mode", read_value, SET_NETWORK},
+					  {"allow", read_list, SET_ALLOW_HOST},
+					  {"deny", read_list, SET_DENY_HOST}};
+
+	(void)kind;
+	return read_map(reading, node, keys, ELEMENTS(keys), "network");
+}
+
+static int read_limits(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	static const struct key keys[] = {
+		{"memory", read_value, SET_MEMORY},	{"cpu", read_value, SET_CPU},
+		{"cpu_time", read_value, SET_CPU_TIME}, {"processes", read_value, SET_PROCESSES},
+		{"disk", read_value, SET_DISK},		{"output", read_value, SET_OUTPUT},
+		{"time", read_value, SET_TIME},		{"idle", read_value, SET_IDLE},
+	};
+
+	(void)kind;
+	return read_map(reading, node, keys, ELEMENTS(keys), "limits");
+}
+
+/* The entries of a map whose keys are names of the writer's choice. */
+static int check_entries(struct reading *reading, const struct node *node, const char *where)
+{
+	if (node->kind != NODE_MAP)
+		return read_wrong_kind(reading, node, "a group of keys",
+				       "write names with their values: name: value");
+	if (node->count / 2 > ENTRY_LIMIT)
+		return yaml_fail(reading->ret_error, reading->layer->file,
+				 node->items[2 * (size_t)ENTRY_LIMIT], "remove some",
+				 "more than %d entries in %s", ENTRY_LIMIT, where);
+	for (size_t i = 0; i < node->count; i += 2)
+		for (size_t k = 0; k < i; k += 2)
+			if (strcmp(node->items[i]->text, node->items[k]->text) == 0)
+				return yaml_fail(reading->ret_error, reading->layer->file,
+						 node->items[i], "join the two",
+						 "the key '%.100s' stands twice in %s",
+						 node->items[i]->text, where);
+	return 0;
+}
+
+static int read_variables(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	int r = check_entries(reading, node, "set");
+
+	for (size_t i = 0; r == 0 && i < node->count; i += 2) {
+		const struct node *key = node->items[i], *value = node->items[i + 1];
+		_cleanup_free_ char *joined = NULL, *warning = NULL;
+		uint64_t number;
+
+		if (!value_is_variable(key->text))
+			return yaml_fail(reading->ret_error, reading->layer->file, key,
+					 "write a name such as NPM_TOKEN",
+					 "'%.100s' is not the name of a variable", key->text);
+		if (value->kind != NODE_TEXT)
+			return read_wrong_kind(reading, value, "a single value",
+					       "write the value alone");
+		if (value_check(kind, value->text, NULL, &number, &warning, reading->ret_error) < 0)
+			return read_place_error(reading, value);
+		if (asprintf(&joined, "%s=%s", key->text, value->text) < 0)
+			abort();
+		add_setting(reading, key, kind, joined);
+	}
+	return r;
+}
+
+static int read_environment(struct reading *reading, const struct node *node,
+			    enum setting_kind kind)
+{
+	static const struct key keys[] = {{"keep", read_list, SET_KEEP_ENV},
+					  {"set", read_variables, SET_SET_ENV}};
+
+	(void)kind;
+	return read_map(reading, node, keys, ELEMENTS(keys), "environment");
+}
+
+static const struct key sandbox_keys[] = {
+	{"level", read_value, SET_LEVEL},    {"files", read_files, 0},
+	{"network", read_network, 0},	     {"sockets", read_list, SET_SOCKET},
+	{"limits", read_limits, 0},	     {"environment", read_environment, 0},
+	{"require", read_list, SET_REQUIRE},
+};
+
+static int read_sandbox(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	(void)kind;
+	return read_map(reading, node, sandbox_keys, ELEMENTS(sandbox_keys), "sandbox");
+}
+
+static int read_profiles(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	int r = check_entries(reading, node, "profiles");
+
+	for (size_t i = 0; r == 0 && i < node->count; i += 2) {
+		const struct node *key = node->items[i];
+		struct layer *layer = reading->layer;
+		size_t before;
+		uint64_t number;
+
+		if (value_check(SET_PROFILE, key->text, NULL, &number, NULL, reading->ret_error) <
+		    0)
+			return read_place_error(reading, key);
+		reading->profile = key->text;
+		add_setting(reading, key, kind, key->text);
+		before = layer->count;
+		r = read_map(reading, node->items[i + 1], sandbox_keys, ELEMENTS(sandbox_keys),
+			     "a profile");
+		if (r == 0 && layer->count == before)
+			read_warn_at(layer, key->line, key->column, "this profile sets nothing");
+		reading->profile = NULL;
+	}
+	return r;
+}
+
+static int read_version(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	(void)kind;
+	if (node->kind == NODE_TEXT && strcmp(node->text, "1") == 0)
+		return 0;
+	return yaml_fail(reading->ret_error, reading->layer->file, node, "write version: 1",
+			 "this version of the format is not known");
+}
+
+static void read_done(struct reading *reading)
+{
+	arena_free(reading->arena);
+}
+
+int layer_parse(const char *text, size_t length, const char *name, const struct list *walls,
+		const char *home, struct layer **ret_layer, struct error **ret_error)
+{
+	static const struct key keys[] = {
+		{"version", read_version, 0}, {"approval", read_value, SET_APPROVAL},
+		{"sandbox", read_sandbox, 0}, {"profiles", read_profiles, SET_PROFILE},
+		{"rules", read_rules, 0},
+	};
+	_cleanup_error_ struct error *error = NULL;
+	__attribute__((cleanup(read_done))) struct reading reading = {
+		.walls = walls, .home = home, .arena = arena_new(), .ret_error = &error};
+	struct layer *layer = calloc(1, sizeof(*layer));
+	struct node *root = NULL;
+	int r;
+
+	if (!layer)
+		abort();
+	layer->file = read_copy(name);
+	reading.layer = layer;
+	if (length > POLICY_LIMIT) {
+		struct node place = {0};
+
+		r = yaml_fail(&error, name, &place, "shorten it: a policy is written by people",
+			      "the file is longer than 1 MiB");
+	} else {
+		r = yaml_read(reading.arena, text, length, name, &root, &error);
+	}
+	if (r == 0 && root)
+		r = read_map(&reading, root, keys, ELEMENTS(keys), "a policy");
+	if (r == 0 && layer->count == 0 && layer->rule_count == 0)
+		read_warn_at(layer, 1, 1, "the file says nothing");
+	if (r < 0) {
+		layer_free(layer);
+		if (ret_error) {
+			error_free(*ret_error);
+			*ret_error = STEAL(error);
+		}
+		return r;
+	}
+	*ret_layer = layer;
+	return 0;
+}
+
+void layer_free(struct layer *layer)
+{
+	if (!layer)
+		return;
+	for (size_t i = 0; i < layer->count; i++) {
+		free(layer->settings[i].profile);
+		free(layer->settings[i].text);
+	}
+	for (size_t i = 0; i < layer->rule_count; i++)
+		rule_done(&layer->rules[i]);
+	free(layer->settings);
+	free(layer->rules);
+	free(layer->file);
+	list_done(&layer->warnings);
+	free(layer);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One policy file, checked and taken apart into single settings that know their place: laying files
+ * over each other then is a walk over settings, and what is refused can be named. */
+#pragma once
+
+#include "pattern.h"
+#include "policy.h"
+
+enum setting_kind {
+	SET_APPROVAL,
+	SET_LEVEL,
+	SET_NETWORK,
+	SET_READ,
+	SET_WRITE,
+	SET_DENY,
+	SET_ALLOW_HOST,
+	SET_DENY_HOST,
+	SET_SOCKET,
+	SET_KEEP_ENV,
+	SET_SET_ENV,
+	SET_REQUIRE,
+	SET_MEMORY,
+	SET_CPU,
+	SET_CPU_TIME,
+	SET_PROCESSES,
+	SET_DISK,
+	SET_OUTPUT,
+	SET_TIME,
+	SET_IDLE,
+	SET_PROFILE, /* there is a profile of that name */
+};
+
+struct setting {
+	enum setting_kind kind;
+	char *profile; /* NULL: the section `sandbox` */
+	char *text;
+	uint64_t number; /* what text means, where it means a number or one of a few words */
+	int line, column;
+};
+
+struct layer {
+	char *file;
+	bool trusted;
+	struct setting *settings;
+	size_t count, room;
+	struct rule *rules;
+	size_t rule_count;
+	struct list warnings;
+};
+
+/* home stands for ~ in the rules' examples; may be NULL. */
+int layer_parse(const char *text, size_t length, const char *name, const struct list *walls,
+		const char *home, struct layer **ret_layer, struct error **ret_error);
+void layer_free(struct layer *layer);
+void rule_done(struct rule *rule);
+/* Whether the rule matches, as strictly as its kind wants. */
+bool rule_matches(const struct rule *rule, const struct command *command, size_t first,
+		  const char *home);
+
+/* Checks one value; *ret_number is set for kinds that have one, *ret_warning to what is odd about
+ * it. Errors have no place yet. */
+int value_check(enum setting_kind kind, const char *text, const struct list *walls,
+		uint64_t *ret_number, char **ret_warning, struct error **ret_error);
+int value_check_permission(const char *text, char **ret_warning, struct error **ret_error);
+bool value_is_variable(const char *name);
+/* "sandbox.limits.memory" as people write it; for profiles without the "sandbox.". */
+const char *setting_name(enum setting_kind kind);
+
+/* What is odd about the rules as they came to lie together. */
+void lint_rules(struct policy *policy);
+
+/* A look at a place in the file system, kept to notice that it changed. */
+struct stamp {
+	char *path;
+	bool follow; /* symbolic links */
+	bool exists;
+	bool is_trust; /* the list of what is trusted, no policy file */
+	dev_t device;
+	ino_t inode;
+	off_t size;
+	struct timespec changed;
+};
+
+enum place { PLACE_SYSTEM, PLACE_USER, PLACE_PROJECT, PLACE_EXTRA };
+/* 1 with the text, 0 where there is no file, or an error. *ret_stamp is filled in the first two
+ * cases. *ret_trusted says whether the file's word counts in full by what it is and where it lies;
+ * for the project it is always false. */
+int place_read(const struct policy_places *places, enum place place, const char *path,
+	       struct stamp *ret_stamp, bool *ret_trusted, char **ret_text, size_t *ret_length,
+	       struct error **ret_error);
+bool stamp_is_same(const struct stamp *one, const struct stamp *other);
+bool stamp_is_current(const struct stamp *stamp);
+
+/* The hashes of the project files that are believed, with their directories. */
+int trust_look(const char *state, uid_t uid, const char *directory, const char *text, size_t length,
+	       struct stamp *ret_stamp, bool *ret_trusted, struct error **ret_error);
+
+#define PROJECT_FILE ".ward.yaml"

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules that cannot do what their writer hoped for. */
+#include "layer.h"
+#include "../base/path.h"
+
+#include <string.h>
+
+static bool comes_first(const struct rule *one, const struct rule *other)
+{
+	if (one->kind != other->kind)
+		return one->kind > other->kind;
+	if (one->layer != other->layer)
+		return one->layer > other->layer;
+	return one < other;
+}
+
+static void lint_covered(struct policy *policy, const struct rule *rule)
+{
+	for (size_t i = 0; i < policy->rule_count; i++) {
+		const struct rule *other = &policy->rules[i];
+
+		if (other == rule || !comes_first(other, rule) ||
+		    !pattern_covers(other->compiled, rule->compiled))
+			continue;
+		list_add_printf(&policy->warnings,
+				"%s:%d:1: the rule for '%s' never applies: %s:%d says %s for '%s'",
+				rule->file, rule->line, rule->pattern, other->file, other->line,
+				verdict_name(other->kind), other->pattern);
+		return;
+	}
+}
+
+/* host[:port] against host[:port]; a pattern without a port is for all of them. */
+static bool host_is_denied(const char *pattern, const char *host)
+{
+	const char *port = strrchr(pattern, ':'), *own = strrchr(host, ':');
+	size_t length = port ? (size_t)(port - pattern) : strlen(pattern);
+	size_t own_length = own ? (size_t)(own - host) : strlen(host);
+
+	if (port && strcmp(port, ":*") != 0 && (!own || strcmp(port, own) != 0))
+		return false;
+	return glob_matches_part(pattern, length, host, own_length);
+}
+
+static bool path_is_denied(const char *home, const char *pattern, const char *path)
+{
+	/* Both as seen from some workspace. */
+	_cleanup_free_ char *denied =
+		path_resolve("/workspace", home ? home : "/home/user", pattern);
+	_cleanup_free_ char *wanted = path_resolve("/workspace", home ? home : "/home/user", path);
+
+	return strcmp(denied, wanted) == 0 || path_matches(denied, wanted, NULL);
+}
+
+static void lint_permissions(struct policy *policy, const struct rule *rule)
+{
+	for (size_t i = 0; i < rule->permissions.count; i++) {
+		const char *text = rule->permissions.items[i];
+		size_t length = strcspn(text, " ");
+		const char *resource = text + length + strspn(text + length, " ");
+		bool path = parse_word_in("read write delete exec", text, length);
+		const struct list *denied =
+			path ? &policy->sandbox.deny : &policy->sandbox.deny_hosts;
+
+		if (!path && !parse_word_in("connect", text, length))
+			continue;
+		for (size_t k = 0; k < denied->count; k++) {
+			if (path ? !path_is_denied(policy->home, denied->items[k], resource)
+				 : !host_is_denied(denied->items[k], resource))
+				continue;
+			list_add_printf(&policy->warnings,
+					"%s:%d:1: the rule for '%s' permits '%s', but the sandbox "
+					"denies %s",
+					rule->file, rule->line, rule->pattern, text,
+					denied->items[k]);
+			break;
+		}
+	}
+}
+
+void lint_rules(struct policy *policy)
+{
+	for (size_t i = 0; i < policy->rule_count; i++) {
+		lint_covered(policy, &policy->rules[i]);
+		lint_permissions(policy, &policy->rules[i]);
+	}
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One policy out of several files. A trusted file says what is; one that is not can only narrow. */
+#include "merge.h"
+#include "../base/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* No flag and no file: docs/policy.md. */
+static const enum level default_level = LEVEL_RESTRICTED;
+static const enum network default_network = NETWORK_NONE;
+static const enum approval default_approval = APPROVAL_ON_FAILURE;
+
+static char *copy(const char *text)
+{
+	char *result = strdup(text);
+
+	if (!result)
+		abort();
+	return result;
+}
+
+static struct list *list_of(struct sandbox_policy *sandbox, enum setting_kind kind)
+{
+	switch (kind) {
+	case SET_READ:
+		return &sandbox->read;
+	case SET_WRITE:
+		return &sandbox->write;
+	case SET_DENY:
+		return &sandbox->deny;
+	case SET_ALLOW_HOST:
+		return &sandbox->allow_hosts;
+	case SET_DENY_HOST:
+		return &sandbox->deny_hosts;
+	case SET_SOCKET:
+		return &sandbox->sockets;
+	case SET_KEEP_ENV:
+		return &sandbox->keep_env;
+	case SET_SET_ENV:
+		return &sandbox->set_env;
+	case SET_REQUIRE:
+		return &sandbox->require;
+	default:
+		return NULL;
+	}
+}
+
+static uint64_t *limit_of(struct limits *limits, enum setting_kind kind)
+{
+	switch (kind) {
+	case SET_MEMORY:
+		return &limits->memory;
+	case SET_CPU:
+		return &limits->millicpus;
+	case SET_CPU_TIME:
+		return &limits->cpu_ns;
+	case SET_PROCESSES:
+		return &limits->processes;
+	case SET_DISK:
+		return &limits->disk;
+	case SET_OUTPUT:
+		return &limits->output;
+	case SET_TIME:
+		return &limits->time_ns;
+	case SET_IDLE:
+		return &limits->idle_ns;
+	default:
+		return NULL;
+	}
+}
+
+static struct profile *find_profile(const struct policy *policy, const char *name)
+{
+	for (size_t i = 0; i < policy->profile_count; i++)
+		if (strcmp(policy->profiles[i].name, name) == 0)
+			return &policy->profiles[i];
+	return NULL;
+}
+
+static struct profile *want_profile(struct policy *policy, const char *name)
+{
+	struct profile *profile = find_profile(policy, name);
+
+	if (profile)
+		return profile;
+	policy->profiles = reallocarray(policy->profiles, policy->profile_count + 1,
+					sizeof(*policy->profiles));
+	if (!policy->profiles)
+		abort();
+	profile = &policy->profiles[policy->profile_count++];
+	*profile = (struct profile){.name = copy(name)};
+	return profile;
+}
+
+static uint64_t number_of(int (*parse)(const char *, uint64_t *, struct error **), const char *text)
+{
+	uint64_t number = 0;
+
+	return parse(text, &number, /* ret_error= */ NULL) < 0 ? 0 : number;
+}
+
+struct policy *merge_begin(const char *home)
+{
+	struct policy *policy = calloc(1, sizeof(*policy));
+
+	if (!policy)
+		abort();
+	*policy = (struct policy){.approval = default_approval,
+				  .sandbox.level = default_level,
+				  .sandbox.network = default_network,
+				  .home = home ? copy(home) : NULL};
+	want_profile(policy, "agent")->built_in =
+		(struct limits){.memory = number_of(parse_size, "2048M"),
+				.millicpus = number_of(parse_cpu, "50%"),
+				.disk = number_of(parse_size, "5000M"),
+				.processes = 20,
+				.time_ns = number_of(parse_duration, "3600s"),
+				.idle_ns = number_of(parse_duration, "300s")};
+	want_profile(policy, "code")->built_in =
+		(struct limits){.memory = number_of(parse_size, "512M"),
+				.millicpus = number_of(parse_cpu, "25%"),
+				.disk = number_of(parse_size, "100M"),
+				.processes = 10,
+				.time_ns = number_of(parse_duration, "30s"),
+				.idle_ns = number_of(parse_duration, "10s")};
+	return policy;
+}
+
+/* never > unless-trusted > on-request > on-failure in what needs a yes or is refused. Except that
+ * under never nobody is asked about a command that nothing speaks against: where such a command
+ * would have been asked about, never lets more through. */
+static bool approval_is_stricter(enum approval wanted, enum approval now)
+{
+	static const int order[] = {
+		[APPROVAL_ON_FAILURE] = 0,
+		[APPROVAL_ON_REQUEST] = 1,
+		[APPROVAL_UNLESS_TRUSTED] = 2,
+		[APPROVAL_NEVER] = 3,
+	};
+
+	if (wanted == APPROVAL_NEVER && now != APPROVAL_ON_FAILURE)
+		return now == APPROVAL_NEVER;
+	return order[wanted] >= order[now];
+}
+
+static enum level level_now(const struct policy *policy, const struct sandbox_policy *target)
+{
+	return target->has_level ? target->level : policy->sandbox.level;
+}
+
+/* Naming hosts without a mode means the mode in which only they are reached. */
+static enum network network_now(const struct policy *policy, const struct sandbox_policy *target)
+{
+	enum network base = policy->sandbox.has_network		    ? policy->sandbox.network
+			    : policy->sandbox.allow_hosts.count > 0 ? NETWORK_RESTRICTED
+								    : default_network;
+
+	if (target->has_network)
+		return target->network;
+	return target != &policy->sandbox && target->allow_hosts.count > 0
+		       ? MAX(base, NETWORK_RESTRICTED)
+		       : base;
+}
+
+static void set_variable(struct list *list, const char *text)
+{
+	size_t name = strcspn(text, "=") + 1;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (strncmp(list->items[i], text, name) != 0)
+			continue;
+		free(list->items[i]);
+		list->items[i] = copy(text);
+		return;
+	}
+	list_add(list, text);
+}
+
+static void add_once(struct list *list, enum setting_kind kind, const char *text)
+{
+	if (kind == SET_SET_ENV)
+		set_variable(list, text);
+	else if (!list_has(list, text))
+		list_add(list, text);
+}
+
+/* 0 is no limit. */
+static uint64_t lower(uint64_t one, uint64_t other)
+{
+	return one == 0 ? other : other == 0 ? one : MIN(one, other);
+}
+
+/* The profile's own word, or else the lower of what the sandbox and the built-in profile say. */
+static uint64_t limit_now(const struct policy *policy, const struct profile *profile,
+			  enum setting_kind kind)
+{
+	struct limits base = policy->sandbox.limits, own = {0}, built_in = {0};
+
+	if (profile) {
+		own = profile->sandbox.limits;
+		built_in = profile->built_in;
+	}
+	if (*limit_of(&own, kind))
+		return *limit_of(&own, kind);
+	return lower(*limit_of(&base, kind), *limit_of(&built_in, kind));
+}
+
+/* Whether the setting makes nothing possible that is not possible now. */
+static bool narrows(struct policy *policy, struct profile *profile, const struct setting *setting)
+{
+	struct sandbox_policy *target = profile ? &profile->sandbox : &policy->sandbox;
+	const struct list *list = list_of(target, setting->kind);
+
+	if (limit_of(&target->limits, setting->kind)) {
+		uint64_t now = limit_now(policy, profile, setting->kind);
+
+		return now == 0 || setting->number <= now;
+	}
+	switch (setting->kind) {
+	case SET_APPROVAL:
+		return approval_is_stricter((enum approval)setting->number, policy->approval);
+	case SET_LEVEL:
+		return (enum level)setting->number >= level_now(policy, target);
+	case SET_NETWORK:
+		return (enum network)setting->number <= network_now(policy, target);
+	case SET_DENY:
+	case SET_DENY_HOST:
+	case SET_REQUIRE:
+	case SET_PROFILE:
+		return true;
+	default:
+		return list && (list_has(list, setting->text) ||
+				list_has(list_of(&policy->sandbox, setting->kind), setting->text));
+	}
+}
+
+static void apply(struct policy *policy, struct sandbox_policy *target,
+		  const struct setting *setting)
+{
+	struct list *list = list_of(target, setting->kind);
+	uint64_t *limit = limit_of(&target->limits, setting->kind);
+
+	if (list) {
+		add_once(list, setting->kind, setting->text);
+	} else if (limit) {
+		*limit = setting->number;
+	} else if (setting->kind == SET_APPROVAL) {
+		policy->has_approval = true;
+		policy->approval = (enum approval)setting->number;
+	} else if (setting->kind == SET_LEVEL) {
+		target->has_level = true;
+		target->level = (enum level)setting->number;
+	} else if (setting->kind == SET_NETWORK) {
+		target->has_network = true;
+		target->network = (enum network)setting->number;
+	}
+}
+
+static void ignore(struct policy *policy, const struct layer *layer, int line, int column,
+		   const char *remedy, const char *what)
+{
+	list_add_printf(&policy->ignored, "%s:%d:%d: %s", layer->file, line, column, what);
+	list_add_printf(&policy->warnings, "%s:%d:%d: ignored, because it widens: %s; %s",
+			layer->file, line, column, what, remedy);
+}
+
+static void merge_setting(struct policy *policy, const struct layer *layer,
+			  const struct setting *setting, const char *remedy)
+{
+	struct profile *profile = setting->profile ? want_profile(policy, setting->profile) : NULL;
+	struct sandbox_policy *target = profile ? &profile->sandbox : &policy->sandbox;
+	_cleanup_free_ char *what = NULL;
+
+	if (layer->trusted || narrows(policy, profile, setting)) {
+		apply(policy, target, setting);
+		if (profile) {
+			free(profile->file);
+			profile->file = copy(layer->file);
+			profile->line = setting->line;
+		}
+		return;
+	}
+	if (!remedy)
+		return;
+	if (asprintf(&what, "%s%s%s%s %s",
+		     profile			     ? "profiles."
+		     : setting->kind == SET_APPROVAL ? ""
+						     : "sandbox.",
+		     profile ? profile->name : "", profile ? "." : "", setting_name(setting->kind),
+		     setting->text) < 0)
+		abort();
+	ignore(policy, layer, setting->line, setting->column, remedy, what);
+}
+
+void merge_settings(struct policy *policy, const struct layer *layer)
+{
+	for (size_t i = 0; i < layer->count; i++)
+		merge_setting(policy, layer, &layer->settings[i], /* remedy= */ NULL);
+}
+
+static void merge_rule(struct policy *policy, const struct layer *layer, struct rule *rule,
+		       int number, const char *remedy)
+{
+	_cleanup_free_ char *what = NULL;
+
+	rule->layer = number;
+	rule->trusted = layer->trusted;
+	if (!layer->trusted && rule->kind == VERDICT_ALLOW) {
+		if (asprintf(&what, "the rule that allows '%s'", rule->pattern) < 0)
+			abort();
+		ignore(policy, layer, rule->line, 1, remedy, what);
+		return;
+	}
+	if (!layer->trusted && rule->permissions.count > 0) {
+		if (asprintf(&what, "the permissions of the rule for '%s'", rule->pattern) < 0)
+			abort();
+		ignore(policy, layer, rule->line, 1, remedy, what);
+		list_done(&rule->permissions);
+	}
+	policy->rules[policy->rule_count++] = *rule;
+	*rule = (struct rule){0};
+}
+
+void merge_layer(struct policy *policy, struct layer *layer, int number, const char *remedy)
+{
+	policy->configured = true;
+	list_add(&policy->files, layer->file);
+	for (size_t i = 0; i < layer->warnings.count; i++)
+		list_add(&policy->warnings, layer->warnings.items[i]);
+	for (size_t i = 0; i < layer->count; i++)
+		merge_setting(policy, layer, &layer->settings[i], remedy);
+	policy->rules = reallocarray(policy->rules, policy->rule_count + layer->rule_count + 1,
+				     sizeof(*policy->rules));
+	if (!policy->rules)
+		abort();
+	for (size_t i = 0; i < layer->rule_count; i++)
+		merge_rule(policy, layer, &layer->rules[i], number, remedy);
+}
+
+void merge_end(struct policy *policy)
+{
+	struct sandbox_policy *base = &policy->sandbox;
+
+	for (size_t i = 0; i < policy->profile_count; i++) {
+		struct sandbox_policy *own = &policy->profiles[i].sandbox, whole = {0};
+
+		whole.level = level_now(policy, own);
+		whole.has_level = own->has_level || base->has_level;
+		whole.network = network_now(policy, own);
+		whole.has_network = own->has_network || base->has_network ||
+				    own->allow_hosts.count + base->allow_hosts.count > 0;
+		for (enum setting_kind kind = 0; kind < SET_PROFILE; kind++) {
+			uint64_t *limit = limit_of(&whole.limits, kind);
+			struct list *list = list_of(&whole, kind), *from;
+
+			if (limit)
+				*limit = limit_now(policy, &policy->profiles[i], kind);
+			if (!list)
+				continue;
+			from = list_of(base, kind);
+			for (size_t k = 0; k < from->count; k++)
+				add_once(list, kind, from->items[k]);
+			from = list_of(own, kind);
+			for (size_t k = 0; k < from->count; k++)
+				add_once(list, kind, from->items[k]);
+			list_done(from);
+		}
+		*own = whole;
+	}
+	base->network = network_now(policy, base);
+	base->has_network |= base->allow_hosts.count > 0;
+}
+
+static void clamp(struct sandbox_policy *sandbox, const struct sandbox_policy *trusted)
+{
+	struct limits most = trusted->limits;
+
+	sandbox->level = MAX(sandbox->level, trusted->level);
+	sandbox->network = MIN(sandbox->network, trusted->network);
+	for (enum setting_kind kind = 0; kind < SET_PROFILE; kind++) {
+		uint64_t *limit = limit_of(&sandbox->limits, kind);
+
+		if (limit)
+			*limit = lower(*limit, *limit_of(&most, kind));
+	}
+}
+
+void merge_clamp(struct policy *policy, const struct policy *trusted)
+{
+	if (!approval_is_stricter(policy->approval, trusted->approval))
+		policy->approval = trusted->approval;
+	clamp(&policy->sandbox, &trusted->sandbox);
+	for (size_t i = 0; i < policy->profile_count; i++) {
+		const struct profile *known = find_profile(trusted, policy->profiles[i].name);
+
+		clamp(&policy->profiles[i].sandbox, known ? &known->sandbox : &trusted->sandbox);
+	}
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Laying files over each other. */
+#pragma once
+
+#include "layer.h"
+
+/* A policy with nothing but what is built in. */
+struct policy *merge_begin(const char *home);
+/* Takes the layer's rules out of it. What an untrusted layer says is taken only where it narrows;
+ * the rest is named in the warnings, with the remedy. */
+void merge_layer(struct policy *policy, struct layer *layer, int number, const char *remedy);
+/* The same without the rules and warnings. */
+void merge_settings(struct policy *policy, const struct layer *layer);
+/* Once all layers are in: profiles become complete. */
+void merge_end(struct policy *policy);
+/* Whatever the untrusted layers did: nothing becomes wider than it is without them. Both have seen
+ * merge_end(). */
+void merge_clamp(struct policy *policy, const struct policy *trusted);

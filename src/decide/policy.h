@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Policy files: what is built in, what the machine, the user and the project say, and a file named
+ * by the caller, laid over each other into one value. docs/policy.md is the reference.
+ *
+ * policy_load() once per request (or as long as policy_is_current()), policy_profile() for the
+ * profile that was asked for, policy_match() for each simple command of the plan, policy_free(). */
+#pragma once
+
+#include "decide.h"
+#include "../parse/plan.h"
+#include <sys/types.h>
+
+struct policy_places {
+	const char *workspace;	  /* absolute */
+	const char *home;	  /* may be NULL: no user file then, unless config_home is given */
+	const char *config_home;  /* XDG_CONFIG_HOME or NULL */
+	const char *state;	  /* where trust is kept; may be NULL: nothing is trusted */
+	const char *extra;	  /* --policy or NULL */
+	const char *system;	  /* NULL: /etc/ward/ward.yaml */
+	uid_t uid;		  /* whose word counts */
+	const struct list *walls; /* the names that `require` may hold; NULL: any word */
+};
+
+/* What a section `sandbox` or a profile says. Paths, hosts and patterns are as they were written:
+ * relative paths are relative to the workspace, ~ is home. */
+struct sandbox_policy {
+	bool has_level;
+	enum level level;
+	bool has_network;
+	enum network network;
+	struct list read, write, deny;
+	struct list allow_hosts, deny_hosts;
+	struct list sockets;
+	struct list keep_env, set_env; /* NAME; NAME=VALUE, each name once */
+	struct list require;	       /* names of walls without which nothing runs */
+	struct limits limits;	       /* 0: nothing is said */
+};
+
+struct profile {
+	char *name;
+	struct sandbox_policy sandbox; /* complete: the section `sandbox` is already in it */
+	struct limits built_in;	       /* hold where no file sets more or less for the profile */
+	char *file;		       /* that spoke of it last; NULL: built in */
+	int line;
+};
+
+struct rule {
+	char *pattern;
+	enum verdict_kind kind;
+	char *why;		 /* NULL: none was given */
+	struct list permissions; /* "OPERATION RESOURCE" that come with a yes */
+	char *file;
+	int line;
+	bool trusted;
+	int layer;		  /* the greater, the later */
+	struct pattern *compiled; /* of pattern */
+};
+
+struct policy {
+	bool configured; /* any file was there */
+	bool has_approval;
+	enum approval approval;
+	struct sandbox_policy sandbox;
+	struct profile *profiles;
+	size_t profile_count;
+	struct rule *rules;
+	size_t rule_count;
+	struct list warnings; /* "file:line:column: text" */
+	struct list ignored;  /* those of the warnings that trusting the project would lift */
+	struct list files;    /* that were read, in their order */
+	char *home;
+	struct stamp *stamps; /* of every place that was looked at */
+	size_t stamp_count;
+};
+
+/* A file that cannot be read, is not safe to believe or does not validate is an error with its
+ * place; one that does not exist is no layer. */
+int policy_load(const struct policy_places *places, struct policy **ret_policy,
+		struct error **ret_error);
+void policy_free(struct policy *policy);
+static inline void policy_freep(struct policy **policy)
+{
+	policy_free(*policy);
+}
+#define _cleanup_policy_ _cleanup_(policy_freep)
+
+/* No file that it was made from has changed (device, inode, size, ctime), none has come or gone. */
+bool policy_is_current(const struct policy *policy);
+
+/* Whether two were made from the same files (what is trusted aside). */
+bool policy_same_files(const struct policy *one, const struct policy *other);
+
+/* One file by itself, as text; the file system is not touched. Its warnings are added. */
+enum { POLICY_LIMIT = 1024 * 1024 };
+int policy_parse(const char *text, size_t length, const char *name, const struct list *walls,
+		 struct list *warnings, struct error **ret_error);
+/* The same for a file, whoever it belongs to. */
+int policy_check_file(const char *path, const struct list *walls, struct list *warnings,
+		      struct error **ret_error);
+
+/* Unknown: an error that lists the known ones. */
+int policy_profile(const struct policy *policy, const char *name, const struct sandbox_policy **ret,
+		   struct error **ret_error);
+/* The rule for the simple command that begins at argv[first] and for every command that it wraps,
+ * or NULL. Deny beats ask beats allow; within one kind it is the last layer's first rule. */
+const struct rule *policy_match(const struct policy *policy, const struct command *command,
+				size_t first);
+/* False where the rule matches only because a word of the command is not known before it runs. */
+bool policy_match_is_certain(const struct policy *policy, const struct rule *rule,
+			     const struct command *command, size_t first);
+
+/* From now on the project file in directory, as it is now, is believed; a change ends that. */
+int policy_trust(const char *state, const char *directory, struct error **ret_error);
+/* Not being trusted is no error. */
+int policy_untrust(const char *state, const char *directory, struct error **ret_error);
+
+/* Names of sets of hosts: registry:NAME. Ended by NULL. */
+extern const char *const policy_registries[];

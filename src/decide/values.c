@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The values of a policy: which words, sizes, hosts and paths there are. */
+#include "layer.h"
+#include "../base/buffer.h"
+#include "../base/units.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const policy_registries[] = {"python", "npm",    "rust",   "go",	 "ruby",
+					 "java",   "php",    "dotnet", "debian", "ubuntu",
+					 "alpine", "docker", "github", NULL};
+
+static const char *const names[] = {
+	[SET_APPROVAL] = "approval",	    [SET_LEVEL] = "level",
+	[SET_NETWORK] = "network.mode",	    [SET_READ] = "files.read",
+	[SET_WRITE] = "files.write",	    [SET_DENY] = "files.deny",
+	[SET_ALLOW_HOST] = "network.allow", [SET_DENY_HOST] = "network.deny",
+	[SET_SOCKET] = "sockets",	    [SET_KEEP_ENV] = "environment.keep",
+	[SET_SET_ENV] = "environment.set",  [SET_REQUIRE] = "require",
+	[SET_MEMORY] = "limits.memory",	    [SET_CPU] = "limits.cpu",
+	[SET_CPU_TIME] = "limits.cpu_time", [SET_PROCESSES] = "limits.processes",
+	[SET_DISK] = "limits.disk",	    [SET_OUTPUT] = "limits.output",
+	[SET_TIME] = "limits.time",	    [SET_IDLE] = "limits.idle",
+	[SET_PROFILE] = "profile",
+};
+
+const char *setting_name(enum setting_kind kind)
+{
+	return names[kind];
+}
+
+static int refuse(struct error **ret_error, const char *hint, const char *text, const char *what)
+{
+	fail(ret_error, E_POLICY, "'%s' is not %s", text, what);
+	error_hint(ret_error, "%s", hint);
+	return -E_POLICY;
+}
+
+static int check_word(const char *text, int value, const char *what, const char *hint,
+		      uint64_t *ret_number, struct error **ret_error)
+{
+	*ret_number = (uint64_t)value;
+	return value >= 0 ? 0 : refuse(ret_error, hint, text, what);
+}
+
+static int check_path(const char *text, struct error **ret_error)
+{
+	if (text[0] == '~' && text[1] && text[1] != '/')
+		return refuse(ret_error, "write it from / on: only ~/ is known, the user's own",
+			      text, "a path");
+	return 0;
+}
+
+static bool is_port(const char *text)
+{
+	char *end;
+	long port;
+
+	if (strcmp(text, "*") == 0)
+		return true;
+	port = strtol(text, &end, 10);
+	return isdigit((unsigned char)text[0]) && !*end && port > 0 && port < 65536;
+}
+
+static int check_port(const char *text, struct error **ret_error)
+{
+	return is_port(text)
+		       ? 0
+		       : refuse(ret_error, "write a number from 1 to 65535, or *", text, "a port");
+}
+
+static int check_host(const char *text, char **ret_warning, struct error **ret_error)
+{
+	static const char hint[] = "write it as example.org, example.org:443, '*.example.org', "
+				   "192.0.2.1, '[2001:db8::1]:443' or registry:npm";
+	const char *colon = strrchr(text, ':'), *end;
+
+	if (strncmp(text, "registry:", 9) == 0) {
+		for (const char *const *known = policy_registries; *known; known++)
+			if (strcmp(*known, text + 9) == 0)
+				return 0;
+		if (!text[9] || text[9 + strspn(text + 9, "abcdefghijklmnopqrstuvwxyz-"
+							  "0123456789")])
+			return refuse(ret_error, hint, text, "a set of hosts");
+		if (asprintf(ret_warning, "there is no set of hosts called '%s'; it means nothing",
+			     text) < 0)
+			abort();
+		return 0;
+	}
+	if (text[0] == '[') {
+		end = strchr(text, ']');
+		if (!end || end == text + 1 ||
+		    strspn(text + 1, "0123456789abcdefABCDEF:.") != (size_t)(end - text) - 1 ||
+		    (end[1] && (end[1] != ':' || !is_port(end + 2))))
+			return refuse(ret_error, hint, text, "a host");
+		return 0;
+	}
+	end = colon ? colon : text + strlen(text);
+	if (end == text || (colon && !is_port(colon + 1)))
+		return refuse(ret_error, hint, text, "a host");
+	for (const char *c = text; c < end; c++)
+		if (!isalnum((unsigned char)*c) && !strchr(".-_*", *c))
+			return refuse(ret_error, hint, text, "a host");
+	return 0;
+}
+
+static int check_socket(const char *text, struct error **ret_error)
+{
+	static const char known[] = "docker ssh-agent dbus x11 wayland";
+
+	if (text[0] == '/' || (text[0] == '~' && text[1] == '/') ||
+	    parse_word_in(known, text, strlen(text)))
+		return 0;
+	return refuse(ret_error, "write docker, ssh-agent, dbus, x11, wayland or an absolute path",
+		      text, "a socket that ward knows");
+}
+
+bool value_is_variable(const char *name)
+{
+	if (!*name || isdigit((unsigned char)*name))
+		return false;
+	for (; *name; name++)
+		if (!isalnum((unsigned char)*name) && *name != '_')
+			return false;
+	return true;
+}
+
+static int check_wall(const char *text, const struct list *walls, struct error **ret_error)
+{
+	_cleanup_buffer_ struct buffer hint = {0};
+
+	if (!walls || list_has(walls, text))
+		return 0;
+	buffer_add_text(&hint, "there are:");
+	for (size_t i = 0; i < walls->count; i++)
+		buffer_printf(&hint, " %s", walls->items[i]);
+	return refuse(ret_error, buffer_text(&hint), text, "a wall");
+}
+
+static int check_limit(enum setting_kind kind, const char *text, uint64_t *ret_number,
+		       struct error **ret_error)
+{
+	_cleanup_error_ struct error *error = NULL;
+	int r;
+
+	if (kind == SET_CPU)
+		r = parse_cpu(text, ret_number, &error);
+	else if (kind == SET_PROCESSES)
+		r = parse_count(text, ret_number, &error);
+	else if (kind == SET_CPU_TIME || kind == SET_TIME || kind == SET_IDLE)
+		r = parse_duration(text, ret_number, &error);
+	else
+		r = parse_size(text, ret_number, &error);
+	if (r < 0) {
+		fail(ret_error, E_POLICY, "%s", error->message);
+		error_hint(ret_error, "%s", error->hint ? error->hint : "write a whole number");
+		return -E_POLICY;
+	}
+	if (*ret_number == 0)
+		return refuse(ret_error, "leave the key out for no limit", text,
+			      "a limit: it must be more than 0");
+	return 0;
+}
+
+static int check_profile(const char *text, struct error **ret_error)
+{
+	size_t length = strlen(text);
+
+	if (length > 0 && length <= 64 && isalnum((unsigned char)text[0]) &&
+	    strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
+		    length)
+		return 0;
+	return refuse(ret_error, "write letters, digits, '.', '-' and '_', at most 64", text,
+		      "a name for a profile");
+}
+
+int value_check(enum setting_kind kind, const char *text, const struct list *walls,
+		uint64_t *ret_number, char **ret_warning, struct error **ret_error)
+{
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return refuse(ret_error, "leave control characters and line breaks out",
+				      text, "a value");
+	if (!*text && kind != SET_SET_ENV) {
+		fail(ret_error, E_POLICY, "an empty value for %s", names[kind]);
+		error_hint(ret_error, "write a value, or remove it");
+		return -E_POLICY;
+	}
+	switch (kind) {
+	case SET_APPROVAL:
+		return check_word(text, approval_from_name(text), "a way of asking",
+				  "write never, on-failure, on-request or unless-trusted",
+				  ret_number, ret_error);
+	case SET_LEVEL:
+		return check_word(text, level_from_name(text), "a level",
+				  "write none, restricted or container", ret_number, ret_error);
+	case SET_NETWORK:
+		return check_word(text, network_from_name(text), "a network mode",
+				  "write none, restricted or full", ret_number, ret_error);
+	case SET_READ:
+	case SET_WRITE:
+	case SET_DENY:
+		return check_path(text, ret_error);
+	case SET_ALLOW_HOST:
+	case SET_DENY_HOST:
+		return check_host(text, ret_warning, ret_error);
+	case SET_SOCKET:
+		return check_socket(text, ret_error);
+	case SET_KEEP_ENV:
+		return value_is_variable(text) ? 0
+					       : refuse(ret_error, "write a name such as NPM_TOKEN",
+							text, "the name of a variable");
+	case SET_REQUIRE:
+		return check_wall(text, walls, ret_error);
+	case SET_PROFILE:
+		return check_profile(text, ret_error);
+	case SET_SET_ENV:
+		return 0;
+	default:
+		return check_limit(kind, text, ret_number, ret_error);
+	}
+}
+
+enum resource { PATHS, HOSTS, PORTS, SOCKETS, TWO_WORDS, TEXT };
+
+static const struct {
+	const char *operation;
+	enum resource resource;
+	const char *example;
+} operations[] = {
+	{"read", PATHS, "read ~/.npmrc"},
+	{"write", PATHS, "write ~/.cache/pip/**"},
+	{"delete", PATHS, "delete build/**"},
+	{"exec", PATHS, "exec /usr/bin/git"},
+	{"connect", HOSTS, "connect example.org:443"},
+	{"bind", PORTS, "bind 8080"},
+	{"unix", SOCKETS, "unix ssh-agent"},
+	{"host-loopback", PORTS, "host-loopback 5432"},
+	{"http", TWO_WORDS, "http GET https://example.org/*"},
+	{"sql", TWO_WORDS, "sql update settings"},
+	{"deploy", TEXT, "deploy staging"},
+	{"secret", TEXT, "secret NPM_TOKEN"},
+	{"unsandboxed", TEXT, "unsandboxed make install"},
+};
+
+int value_check_permission(const char *text, char **ret_warning, struct error **ret_error)
+{
+	size_t length = strcspn(text, " ");
+	const char *resource = text + length + strspn(text + length, " ");
+
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return refuse(ret_error, "leave control characters and line breaks out",
+				      text, "a permission");
+	for (size_t i = 0; i < ELEMENTS(operations); i++) {
+		_cleanup_free_ char *hint = NULL;
+
+		if (strlen(operations[i].operation) != length ||
+		    memcmp(operations[i].operation, text, length) != 0)
+			continue;
+		if (asprintf(&hint, "write it as '%s'", operations[i].example) < 0)
+			abort();
+		if (!*resource || (operations[i].resource == TWO_WORDS && !strchr(resource, ' ')))
+			return refuse(ret_error, hint, text, "a permission: it is not complete");
+		switch (operations[i].resource) {
+		case PATHS:
+			return check_path(resource, ret_error);
+		case HOSTS:
+			return check_host(resource, ret_warning, ret_error);
+		case PORTS:
+			return check_port(resource, ret_error);
+		case SOCKETS:
+			return check_socket(resource, ret_error);
+		default:
+			return 0;
+		}
+	}
+	return refuse(ret_error,
+		      "write an operation and what it is for, such as 'connect example.org:443'; "
+		      "operations are read, write, delete, exec, connect, bind, unix, "
+		      "host-loopback, http, sql, deploy, secret and unsandboxed",
+		      text, "a permission");
+}
