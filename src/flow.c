@@ -11,6 +11,8 @@
 #include "base/units.h"
 #include "decide/decide.h"
 #include "decide/key.h"
+#include "decide/policy.h"
+#include "decide/remember.h"
 #include "escalate/ask.h"
 #include "escalate/explain.h"
 #include "observe/observe.h"
@@ -51,6 +53,7 @@ struct flow {
 	struct session session;
 	struct plan plan;
 	struct assessment assessment;
+	struct policy *policy;
 	struct approval_key key;
 	struct grants grants;	    /* the session's answers so far */
 	struct list granted, asked; /* by answers during this run; and what was asked for */
@@ -155,6 +158,7 @@ static int judge(struct flow *flow, struct error **ret_error)
 		.plan = &flow->plan,
 		.assessment = &flow->assessment,
 		.surroundings = &surroundings,
+		.policy = flow->policy,
 		.key = flow->key.text,
 		.grants = &flow->grants,
 		.granted = &flow->granted,
@@ -193,8 +197,13 @@ static int look(struct flow *flow, struct error **ret_error)
 /* 4. On record before it takes effect. */
 static struct event_run event_run(const struct flow *flow)
 {
-	return (struct event_run){flow->request, flow->result, &flow->prepared.argv,
-				  flow->session.id, flow->verdict.level};
+	return (struct event_run){.request = flow->request,
+				  .result = flow->result,
+				  .argv = &flow->prepared.argv,
+				  .session = flow->session.id,
+				  .level = flow->verdict.level,
+				  .policy = flow->policy ? &flow->policy->files : NULL,
+				  .rule = flow->verdict.rule};
 }
 
 /* Takes ownership of body. */
@@ -243,7 +252,18 @@ static const char *const scope_names[] = {[SCOPE_ONCE] = "once",
 					  [SCOPE_TIME] = "time",
 					  [SCOPE_ALWAYS] = "always"};
 
-/* Only what the answer said is stored. */
+/* Only what the answer said is stored: for good as a rule of the user's policy. */
+static int remember_always(const struct answer *answer, const struct ask *question,
+			   struct error **ret_error)
+{
+	const char *rule =
+		answer->kind == ANSWER_APPROVE ? question->always_rule : question->never_rule;
+
+	return rule ? remember_write(question->always_file, rule, ret_error)
+		    : fail(ret_error, E_ENGINE, "there is no rule for this answer");
+}
+
+/* For the session, or a time of it. */
 static int remember(struct flow *flow, const struct answer *answer, const struct list *grants,
 		    char **ret_grant, struct error **ret_error)
 {
@@ -272,8 +292,8 @@ static int remember(struct flow *flow, const struct answer *answer, const struct
 }
 
 /* On record, remembered, and among the decisions; only then does it take effect. */
-static int settle(struct flow *flow, const char *stage, const struct answer *answer,
-		  struct list *grants, struct error **ret_error)
+static int settle(struct flow *flow, const char *stage, const struct ask *question,
+		  const struct answer *answer, struct list *grants, struct error **ret_error)
 {
 	_cleanup_free_ char *id = NULL;
 	struct decision *decision;
@@ -281,8 +301,6 @@ static int settle(struct flow *flow, const char *stage, const struct answer *ans
 
 	if (answer->unsandboxed && !list_has(grants, "unsandboxed"))
 		list_add(grants, "unsandboxed");
-	if (answer->kind != ANSWER_NOBODY && answer->scope != SCOPE_ONCE)
-		r = remember(flow, answer, grants, &id, ret_error);
 	if (r == 0)
 		r = record(flow, "answer",
 			   event_answer(answer_names[answer->kind],
@@ -291,6 +309,10 @@ static int settle(struct flow *flow, const char *stage, const struct answer *ans
 					answer->by, answer->reason,
 					answer->kind == ANSWER_APPROVE ? grants : NULL, id),
 			   ret_error);
+	if (r == 0 && answer->kind != ANSWER_NOBODY && answer->scope == SCOPE_ALWAYS)
+		r = remember_always(answer, question, ret_error);
+	else if (r == 0 && answer->kind != ANSWER_NOBODY && answer->scope != SCOPE_ONCE)
+		r = remember(flow, answer, grants, &id, ret_error);
 	if (r < 0)
 		return r;
 	decision = decided(flow, stage, answer->kind == ANSWER_APPROVE ? "allow" : "deny",
@@ -322,7 +344,9 @@ static int ask(struct flow *flow, const char *stage, struct ask *question, struc
 {
 	const struct request *request = flow->request;
 	const struct event_run run = event_run(flow);
-	_cleanup_free_ char *command = request_command_text(request);
+	_cleanup_free_ char *command = request_command_text(request), *file = NULL, *always = NULL,
+			    *never = NULL, *why = NULL;
+	char now[TIME_TEXT];
 	int r;
 
 	question->command = request->approval_command ? request->approval_command : command;
@@ -342,11 +366,23 @@ static int ask(struct flow *flow, const char *stage, struct ask *question, struc
 		*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
 		return 0;
 	}
+	/* The rule that is shown is the one that is written. */
+	time_text(now);
+	if (asprintf(&why, "%s, on %.10s", "a person said so when asked", now) < 0)
+		abort();
+	if (flow->key.covers && !flow->identity.changes) {
+		file = remember_file();
+		always = remember_rule(VERDICT_ALLOW, flow->key.covers, grants, why);
+		never = remember_rule(VERDICT_DENY, flow->key.covers, NULL, why);
+		question->always_file = file;
+		question->always_rule = file ? always : NULL;
+		question->never_rule = file ? never : NULL;
+	}
 	r = record(flow, "ask", event_ask(&run, stage, question->why, question->refused, grants),
 		   ret_error);
 	if (r == 0)
 		r = ask_terminal(question, ret_answer, ret_error);
-	return r < 0 ? r : settle(flow, stage, ret_answer, grants, ret_error);
+	return r < 0 ? r : settle(flow, stage, question, ret_answer, grants, ret_error);
 }
 
 static int reject(struct flow *flow, const struct answer *answer, struct error **ret_error)
@@ -423,7 +459,8 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.signal_mask = flow->before.mask,
 		.ignores_pipe = flow->before.ignores_pipe,
 		.ignores_child = flow->before.ignores_child,
-		.time_ns = request->limits.time_ns,
+		.time_ns = flow->verdict.limits.time_ns,
+		.require = walls_named(&flow->verdict.require),
 		.processes = PROCESSES,
 	};
 	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));
@@ -488,7 +525,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 						       flow->observer};
 	}
 	if (r == 0)
-		r = run_serve(&flow->entry, &flow->streams, &flow->request->limits, &attendant,
+		r = run_serve(&flow->entry, &flow->streams, &flow->verdict.limits, &attendant,
 			      outcome, ret_error);
 	return r;
 }
@@ -514,7 +551,7 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 {
 	struct result *result = flow->result;
 	struct attempt *attempt = result_add_attempt(result);
-	double seconds = (double)flow->request->limits.time_ns / 1e9;
+	double seconds = (double)flow->verdict.limits.time_ns / 1e9;
 	uint64_t beyond = 0, unread = 0;
 
 	attempt->level = flow->verdict.level;
@@ -743,6 +780,51 @@ static void own_state_directory(struct flow *flow)
 		abort();
 }
 
+/* The configuration is read once and does not change under the request. Whose word counts is
+ * whoever called ward, not whoever the command will run as. */
+static int load_policy(struct flow *flow, struct error **ret_error)
+{
+	_cleanup_list_ struct list walls = {0};
+	const struct policy_places places = {
+		.workspace = flow->request->workspace,
+		.home = getenv("HOME"),
+		.config_home = getenv("XDG_CONFIG_HOME"),
+		.state = flow->state,
+		.extra = flow->request->policy,
+		.uid = geteuid(),
+		.walls = &walls,
+	};
+
+	wall_names(WALLS_ALL, &walls);
+	return policy_load(&places, &flow->policy, ret_error);
+}
+
+/* What the policy asks for and this version cannot give is said, not passed over. */
+static void warn_policy(struct flow *flow)
+{
+	const struct limits *limits = &flow->verdict.limits;
+	const struct {
+		uint64_t value;
+		const char *name;
+	} missing[] = {{limits->millicpus, "cpu"},
+		       {limits->cpu_ns, "cpu_time"},
+		       {limits->disk, "disk"},
+		       {limits->idle_ns, "idle"}};
+
+	for (size_t i = 0; i < flow->policy->warnings.count; i++)
+		list_add(&flow->result->warnings, flow->policy->warnings.items[i]);
+	for (size_t i = 0; i < ELEMENTS(missing); i++)
+		if (missing[i].value)
+			list_add_printf(&flow->result->warnings,
+					"the policy's limit %s is not enforced by this version",
+					missing[i].name);
+	if (flow->policy->ignored.count && flow->session.fresh)
+		say(flow,
+		    "%zu parts of the project's .ward.yaml are ignored: they permit more, and "
+		    "the project is not trusted; ward policy check",
+		    flow->policy->ignored.count);
+}
+
 /* Everything before anything is decided. */
 static int open_everything(struct flow *flow, struct error **ret_error)
 {
@@ -755,6 +837,7 @@ static int open_everything(struct flow *flow, struct error **ret_error)
 	    (r = state_directory(&flow->state, ret_error)) < 0 ||
 	    (r = state_directory_make(flow->state, ret_error)) < 0 ||
 	    (r = audit_open(flow->state, &flow->audit, ret_error)) < 0 ||
+	    (r = load_policy(flow, ret_error)) < 0 ||
 	    (r = streams_open(request, ways[request->mode].streams, &flow->streams, ret_error)) < 0)
 		return r;
 	own_state_directory(flow);
@@ -777,7 +860,7 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 	input_mark(&flow->input);
 	if ((r = open_everything(flow, ret_error)) < 0 || (r = look(flow, ret_error)) < 0)
 		return r;
-	if (flow->request->level == LEVEL_NONE)
+	if (flow->request->level == LEVEL_NONE && !flow->request->foreign)
 		say(flow, "running without the sandbox (--level none)");
 	if (flow->verdict.kind == VERDICT_ASK && (r = ask_first(flow, ret_error)) < 0)
 		return r;
@@ -786,6 +869,7 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 		fail(ret_error, E_REJECTED, "refused: %s", flow->verdict.reason);
 		return error_hint(ret_error, "if it is meant, a person runs it without ward");
 	}
+	warn_policy(flow);
 	notice_environment(flow);
 	r = attempt(flow, ret_error);
 	while (r == 0 && (r = escalate(flow, ret_error)) == 1)
@@ -830,6 +914,7 @@ void flow_run(const struct request *request, const struct audience *audience,
 	session_done(&flow.session);
 	verdict_done(&flow.verdict);
 	approval_key_done(&flow.key);
+	policy_free(flow.policy);
 	grants_done(&flow.grants);
 	list_done(&flow.granted);
 	list_done(&flow.asked);

@@ -2,6 +2,13 @@
 /* The matrix of the approval policies. */
 #include "approve.h"
 
+const char *verdict_name(enum verdict_kind kind)
+{
+	static const char *const names[] = {"allow", "ask", "deny"};
+
+	return names[kind];
+}
+
 static const struct {
 	enum verdict_kind unopposed; /* nothing speaks against it */
 	enum verdict_kind opposed;   /* class ask, or a rule that says ask */

@@ -6,6 +6,7 @@
 #include "../request/request.h"
 
 enum verdict_kind { VERDICT_ALLOW, VERDICT_ASK, VERDICT_DENY };
+const char *verdict_name(enum verdict_kind kind);
 
 /* What speaks for or against a request before it has run. */
 struct standing {

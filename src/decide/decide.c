@@ -2,6 +2,7 @@
 /* The built-in policy: read all but secrets, write the workspace and a private /tmp, no network.
  * The caller's flags are the caller's own word and are laid over it. */
 #include "decide.h"
+#include "policy.h"
 #include "secrets.h"
 #include "../base/path.h"
 
@@ -11,13 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
-const char *verdict_name(enum verdict_kind kind)
-{
-	static const char *const names[] = {"allow", "ask", "deny"};
-
-	return names[kind];
-}
 
 static bool is_open_in_ssh(const char *name)
 {
@@ -170,28 +164,38 @@ static int by_length(const void *a, const void *b)
 	return (int)strlen(*(char *const *)a) - (int)strlen(*(char *const *)b);
 }
 
-static int decide_files(const struct request *request, const struct surroundings *surroundings,
-			struct permissions *permissions, struct error **ret_error)
+static int decide_files(const struct request *request, const struct sandbox_policy *policy,
+			const struct surroundings *surroundings, struct permissions *permissions,
+			struct error **ret_error)
 {
+	const struct list *writes[] = {&policy->write, &request->write};
 	struct stat st;
 	int r;
 
 	deny_defaults(surroundings, permissions);
+	add_rules(&policy->deny, request, surroundings->home, &permissions->deny_always);
 	add_rules(&request->deny, request, surroundings->home, &permissions->deny_always);
+	add_rules(&policy->read, request, surroundings->home, &permissions->except);
 	add_rules(&request->read, request, surroundings->home, &permissions->except);
 	if (stat(request->workspace, &st) < 0 || !S_ISDIR(st.st_mode)) {
 		fail(ret_error, E_USAGE, "the workspace %s is not a directory", request->workspace);
 		return error_hint(ret_error, "name one with --workspace");
 	}
 	r = add_writable(permissions, "", request->workspace, ret_error);
-	for (size_t i = 0; i < request->write.count && r == 0; i++) {
-		_cleanup_free_ char *pattern = path_resolve(request->workspace, surroundings->home,
-							    request->write.items[i]);
+	for (size_t w = 0; w < ELEMENTS(writes); w++) {
+		for (size_t i = 0; i < writes[w]->count && r == 0; i++) {
+			_cleanup_free_ char *pattern = path_resolve(
+				request->workspace, surroundings->home, writes[w]->items[i]);
+			bool by_policy = writes[w] == &policy->write;
 
-		r = add_writable_rule(permissions, request->workspace, pattern, ret_error);
-		/* What may be written may be read. */
-		if (r == 0)
-			list_add(&permissions->except, pattern);
+			/* A policy speaks of every machine and every day: what it names may not be
+			 * there. */
+			if (add_writable_rule(permissions, request->workspace, pattern,
+					      by_policy ? NULL : ret_error) < 0)
+				r = by_policy ? 0 : -E_USAGE;
+			else /* What may be written may be read. */
+				list_add(&permissions->except, pattern);
+		}
 	}
 	if (r == 0)
 		qsort(permissions->writable.items, permissions->writable.count, sizeof(char *),
@@ -209,11 +213,11 @@ static const struct {
 	{"dbus", {"/run/dbus/system_bus_socket", NULL}, NULL},
 };
 
-static int decide_sockets(const struct request *request, struct permissions *permissions,
+static int decide_sockets(const struct list *sockets, struct permissions *permissions,
 			  struct error **ret_error)
 {
-	for (size_t i = 0; i < request->sockets.count; i++) {
-		const char *wanted = request->sockets.items[i];
+	for (size_t i = 0; i < sockets->count; i++) {
+		const char *wanted = sockets->items[i];
 		_cleanup_list_ struct list paths = {0};
 		size_t before = permissions->sockets.count;
 		char real[PATH_MAX];
@@ -286,6 +290,8 @@ static void recall(const struct matter *matter, struct standing *standing, struc
 		standing->out_approved |= list_has(&grant->permissions, "unsandboxed");
 		if (!verdict->grant || grant->refusal) {
 			free(verdict->grant);
+			free(verdict->rule);
+			list_done(&verdict->require);
 			verdict->grant = strdup(grant->id);
 		}
 	}
@@ -308,17 +314,84 @@ static void apply_answers(const struct matter *matter, struct verdict *verdict)
 		      sizeof(char *), by_length);
 }
 
-static void rule(const struct matter *matter, struct verdict *verdict)
+/* What the policy's rules say of the whole plan: the strongest word about any of its commands; an
+ * allow counts only where every command has one. */
+static void consult(const struct matter *matter, struct standing *standing,
+		    const struct rule **ret_rule)
+{
+	bool all = matter->plan->count > 0 && !matter->plan->opaque;
+	const struct rule *found = NULL;
+
+	for (size_t i = 0; i < matter->plan->count; i++) {
+		const struct rule *match =
+			policy_match(matter->policy, &matter->plan->commands[i], 0);
+
+		all &= match != NULL;
+		if (match && (!found || match->kind > found->kind))
+			found = match;
+	}
+	if (!found || (found->kind == VERDICT_ALLOW && !all))
+		return;
+	standing->has_rule = true;
+	standing->rule = found->kind;
+	*ret_rule = found;
+}
+
+/* Permissions that come with the rules of the plan's commands. */
+static void apply_rules(const struct matter *matter, struct verdict *verdict)
+{
+	for (size_t i = 0; matter->policy && i < matter->plan->count; i++) {
+		const struct rule *match =
+			policy_match(matter->policy, &matter->plan->commands[i], 0);
+
+		for (size_t p = 0;
+		     match && match->kind != VERDICT_DENY && p < match->permissions.count; p++)
+			if (strcmp(match->permissions.items[p], "unsandboxed") != 0)
+				apply_permission(matter, match->permissions.items[p], verdict);
+	}
+}
+
+static void give_reason(const struct matter *matter, const struct standing *standing,
+			const struct rule *rule, struct verdict *verdict)
+{
+	const char *first = matter->assessment->reasons[0];
+
+	if (standing->refused)
+		verdict->reason = strdup("a person has said no to this before, for this session");
+	else if (verdict->wants_out)
+		verdict->reason = strdup("it is to start without the sandbox");
+	else if (rule && rule->kind != VERDICT_ALLOW && rule->why)
+		verdict->reason = strdup(rule->why);
+	else if (rule && rule->kind != VERDICT_ALLOW &&
+		 asprintf(&verdict->reason, "the rule '%s' of the policy", rule->pattern) < 0)
+		abort();
+	else if (!verdict->reason)
+		verdict->reason = strdup(first ? first : "every command is asked about");
+}
+
+static void weigh(const struct matter *matter, bool none_by_policy, struct verdict *verdict)
 {
 	const struct request *request = matter->request;
+	const struct rule *rule = NULL;
 	struct standing standing = {
 		.class = matter->assessment->class,
 		.only_reads = assess_only_reads(matter->plan),
-		.wants_out = request->escalated || request->sandbox == PREFERENCE_FORBID,
+		.none_by_policy = none_by_policy,
+		/* From another program's request the word "none" is no more than a wish. */
+		.wants_out = request->escalated || request->sandbox == PREFERENCE_FORBID ||
+			     (request->foreign && request->has_level &&
+			      request->level == LEVEL_NONE && !none_by_policy),
 	};
-	const char *first = matter->assessment->reasons[0];
 	struct ruling ruling;
 
+	if (matter->policy)
+		consult(matter, &standing, &rule);
+	if (rule) {
+		standing.out_approved =
+			rule->kind == VERDICT_ALLOW && list_has(&rule->permissions, "unsandboxed");
+		if (asprintf(&verdict->rule, "%s:%d", rule->file, rule->line) < 0)
+			abort();
+	}
 	recall(matter, &standing, verdict);
 	standing.approved |= matter->answered;
 	standing.out_approved |= list_has(matter->granted, "unsandboxed");
@@ -326,49 +399,113 @@ static void rule(const struct matter *matter, struct verdict *verdict)
 	verdict->kind = ruling.kind;
 	verdict->source = ruling.source;
 	verdict->wants_out = standing.wants_out && !standing.out_approved;
-	if (standing.wants_out && standing.out_approved)
-		verdict->level = LEVEL_NONE;
-	if (verdict->kind == VERDICT_ALLOW)
-		return;
-	if (standing.refused)
-		verdict->reason = strdup("a person has said no to this before, for this session");
-	else if (verdict->wants_out)
-		verdict->reason = strdup("it is to start without the sandbox");
-	else
-		verdict->reason = strdup(first ? first : "every command is asked about");
+	if (standing.wants_out)
+		verdict->level = standing.out_approved ? LEVEL_NONE : LEVEL_RESTRICTED;
+	if (verdict->kind != VERDICT_ALLOW)
+		give_reason(matter, &standing, rule, verdict);
+}
+
+static uint64_t stricter(uint64_t one, uint64_t other)
+{
+	return !one ? other : !other ? one : MIN(one, other);
+}
+
+/* A caller at the command line has the last word; another program's request can only narrow. */
+static void choose_limits(const struct request *request, const struct limits *policy,
+			  struct limits *ret_limits)
+{
+	static const size_t members[] = {
+		offsetof(struct limits, memory),  offsetof(struct limits, millicpus),
+		offsetof(struct limits, cpu_ns),  offsetof(struct limits, processes),
+		offsetof(struct limits, disk),	  offsetof(struct limits, output),
+		offsetof(struct limits, time_ns), offsetof(struct limits, idle_ns),
+	};
+
+	for (size_t i = 0; i < ELEMENTS(members); i++) {
+		uint64_t said = *(const uint64_t *)((const char *)&request->limits + members[i]);
+		uint64_t held = *(const uint64_t *)((const char *)policy + members[i]);
+
+		*(uint64_t *)((char *)ret_limits + members[i]) = request->foreign
+									 ? stricter(said, held)
+								 : said ? said
+									: held;
+	}
+}
+
+/* How strict an approval policy is. */
+static int strictness(enum approval approval)
+{
+	static const int order[] = {[APPROVAL_ON_FAILURE] = 0,
+				    [APPROVAL_ON_REQUEST] = 1,
+				    [APPROVAL_UNLESS_TRUSTED] = 2,
+				    [APPROVAL_NEVER] = 3};
+
+	return order[approval];
+}
+
+static enum approval choose_approval(const struct request *request, const struct policy *policy)
+{
+	if (!policy || !policy->has_approval)
+		return request->approval;
+	if (!request->has_approval ||
+	    (request->foreign && strictness(request->approval) < strictness(policy->approval)))
+		return policy->approval;
+	return request->approval;
 }
 
 int decide(const struct matter *matter, struct verdict *ret_verdict, struct error **ret_error)
 {
+	static const struct sandbox_policy nothing;
 	const struct request *request = matter->request;
 	const struct surroundings *surroundings = matter->surroundings;
-	struct verdict verdict = {.level = request->level,
-				  .network = request->network,
-				  .approval = request->approval};
+	const struct sandbox_policy *policy = matter->policy ? &matter->policy->sandbox : &nothing;
+	struct verdict verdict = {0};
+	bool none_by_policy;
 	int r = 0;
 
-	rule(matter, &verdict);
-	if (request->level == LEVEL_NONE && verdict.kind != VERDICT_DENY) {
+	if (request->profile &&
+	    (!matter->policy ||
+	     (r = policy_profile(matter->policy, request->profile, &policy, ret_error)) < 0))
+		return r;
+	none_by_policy = policy->has_level && policy->level == LEVEL_NONE;
+	verdict.level = request->has_level || !policy->has_level ? request->level : policy->level;
+	verdict.network =
+		request->has_network || !policy->has_network ? request->network : policy->network;
+	verdict.approval = choose_approval(request, matter->policy);
+	choose_limits(request, &policy->limits, &verdict.limits);
+	for (size_t i = 0; i < policy->require.count; i++)
+		list_add(&verdict.require, policy->require.items[i]);
+	weigh(matter, none_by_policy, &verdict);
+	if (request->level == LEVEL_NONE && !request->foreign && verdict.kind == VERDICT_ASK) {
 		verdict.kind = VERDICT_ALLOW;
 		verdict.source = "flag"; /* the caller's own word */
+	} else if (request->level == LEVEL_NONE && !request->foreign &&
+		   verdict.kind == VERDICT_ALLOW) {
+		verdict.source = "flag";
 	}
 	if (verdict.kind == VERDICT_DENY) {
 		*ret_verdict = verdict;
 		return 0;
 	}
-	if (request->level != LEVEL_NONE) {
-		r = decide_files(request, surroundings, &verdict.permissions, ret_error);
+	if (verdict.level != LEVEL_NONE) {
+		r = decide_files(request, policy, surroundings, &verdict.permissions, ret_error);
 		if (r == 0)
-			r = decide_sockets(request, &verdict.permissions, ret_error);
+			r = decide_sockets(&request->sockets, &verdict.permissions, ret_error);
 		if (r == 0)
+			(void)decide_sockets(&policy->sockets, &verdict.permissions, NULL);
+		if (r == 0) {
+			apply_rules(matter, &verdict);
 			apply_answers(matter, &verdict);
+		}
 	}
 	if (r < 0) {
 		verdict_done(&verdict);
 		return r;
 	}
-	decide_environment(request, surroundings, &verdict.permissions);
-	if (list_has(&request->sockets, "ssh-agent") && getenv("SSH_AUTH_SOCK"))
+	decide_environment(request, surroundings, verdict.level, &policy->keep_env,
+			   &policy->set_env, &verdict.permissions);
+	if ((list_has(&request->sockets, "ssh-agent") || list_has(&policy->sockets, "ssh-agent")) &&
+	    getenv("SSH_AUTH_SOCK"))
 		list_add_printf(&verdict.permissions.environment, "SSH_AUTH_SOCK=%s",
 				getenv("SSH_AUTH_SOCK"));
 	*ret_verdict = verdict;

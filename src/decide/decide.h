@@ -28,6 +28,9 @@ struct verdict {
 	enum level level;
 	enum network network;
 	bool wants_out; /* kind ask: to start without the sandbox is part of the question */
+	char *rule;	/* "file:line" of the rule behind it; NULL: none */
+	struct limits limits;
+	struct list require; /* walls without which nothing runs */
 	struct permissions permissions;
 };
 
@@ -40,22 +43,25 @@ struct surroundings {
 	char *const *environment;
 };
 
+struct policy;
+
 /* Everything that is looked at. Borrowed. */
 struct matter {
 	const struct request *request;
 	const struct plan *plan;
 	const struct assessment *assessment;
 	const struct surroundings *surroundings;
+	const struct policy *policy;
 	const char *key;	     /* what an answer about it is remembered by */
 	const struct grants *grants; /* the session's answers so far; may be NULL */
 	const struct list *granted;  /* permissions that answers during this run gave */
 	bool answered;		     /* a person has said yes to this run */
 };
 
-const char *verdict_name(enum verdict_kind kind);
 int decide(const struct matter *matter, struct verdict *ret_verdict, struct error **ret_error);
 void verdict_done(struct verdict *verdict);
 
 /* Fills environment and dropped. */
 void decide_environment(const struct request *request, const struct surroundings *surroundings,
+			enum level level, const struct list *keep, const struct list *set,
 			struct permissions *permissions);

@@ -16,17 +16,6 @@ static bool in_table(const char *const *table, const char *name)
 	return false;
 }
 
-static bool set_by_request(const struct request *request, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (size_t i = 0; i < request->environment.count; i++)
-		if (strncmp(request->environment.items[i], name, length) == 0 &&
-		    request->environment.items[i][length] == '=')
-			return true;
-	return false;
-}
-
 /* TMPDIR and its kin must not point where nothing can be written. */
 static bool leads_to_closed_directory(const char *name, const char *value,
 				      const struct permissions *permissions)
@@ -43,18 +32,31 @@ static bool leads_to_closed_directory(const char *name, const char *value,
 	return true;
 }
 
+static bool is_set(const struct list *variables, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < variables->count; i++)
+		if (strncmp(variables->items[i], name, length) == 0 &&
+		    variables->items[i][length] == '=')
+			return true;
+	return false;
+}
+
 void decide_environment(const struct request *request, const struct surroundings *surroundings,
+			enum level level, const struct list *keep, const struct list *set,
 			struct permissions *permissions)
 {
-	bool sandboxed = request->level != LEVEL_NONE;
+	bool sandboxed = level != LEVEL_NONE;
 
 	for (char *const *variable = surroundings->environment; *variable; variable++) {
 		const char *equals = strchr(*variable, '=');
 		_cleanup_free_ char *name =
 			equals ? strndup(*variable, (size_t)(equals - *variable)) : NULL;
-		bool kept = name && list_has(&request->keep_environment, name);
+		bool kept = name &&
+			    (list_has(&request->keep_environment, name) || list_has(keep, name));
 
-		if (!name || !*name || set_by_request(request, name))
+		if (!name || !*name || is_set(&request->environment, name) || is_set(set, name))
 			continue;
 		if (surroundings->other_user &&
 		    (strcmp(name, "HOME") == 0 || strcmp(name, "USER") == 0 ||
@@ -79,6 +81,12 @@ void decide_environment(const struct request *request, const struct surroundings
 			list_add_printf(&permissions->environment, "LOGNAME=%s",
 					surroundings->user);
 		}
+	}
+	for (size_t i = 0; i < set->count; i++) {
+		_cleanup_free_ char *name = strndup(set->items[i], strcspn(set->items[i], "="));
+
+		if (!is_set(&request->environment, name))
+			list_add(&permissions->environment, set->items[i]);
 	}
 	for (size_t i = 0; i < request->environment.count; i++)
 		list_add(&permissions->environment, request->environment.items[i]);

@@ -6,7 +6,7 @@
  * profile that was asked for, policy_match() for each simple command of the plan, policy_free(). */
 #pragma once
 
-#include "decide.h"
+#include "approve.h"
 #include "../parse/plan.h"
 #include <sys/types.h>
 

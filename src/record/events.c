@@ -85,6 +85,10 @@ json_t *event_start(const struct event_run *run)
 	json_object_set_new(body, "reason", text_value(request->reason));
 	json_object_set_new(body, "verdict", text_value(run->result->verdict));
 	json_object_set_new(body, "source", text_value(run->result->source));
+	json_object_set_new(body, "policy",
+			    run->policy && run->policy->count ? list_value(run->policy)
+							      : json_string("built-in"));
+	json_object_set_new(body, "rule", text_value(run->rule));
 	json_object_set_new(body, "decisions", decisions);
 	return body;
 }

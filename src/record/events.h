@@ -12,6 +12,8 @@ struct event_run {
 	const struct list *argv; /* what is really executed */
 	const char *session;
 	enum level level;
+	const struct list *policy; /* the files in force; empty: the built-in policy alone */
+	const char *rule;	   /* the one behind the verdict, "file:line" */
 };
 
 /* Each gives a new object. */

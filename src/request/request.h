@@ -60,6 +60,7 @@ struct request {
 	char *agent, *session, *tool, *call_id, *turn,
 		*reason; /* who asks, and why; each may be NULL */
 	bool json, quiet, no_pty;
+	bool foreign; /* another program's request, not a person's command line */
 };
 
 void request_init(struct request *request);

@@ -60,6 +60,7 @@ struct sandbox {
 	uint64_t processes;		  /* RLIMIT_NPROC; 0: as it is */
 	uint64_t file_size;		  /* RLIMIT_FSIZE; 0: as it is */
 	uint64_t cpu_seconds;		  /* RLIMIT_CPU; 0: as it is */
+	unsigned require;		  /* walls without which nothing is started */
 };
 
 /* What stands after set-up. All fds are the caller's, -1 for what was not made. */

@@ -287,6 +287,13 @@ static int build(const struct ground *ground, int control, struct sandbox *sandb
 	    build_landlock(sandbox, walls, trees, failure) < 0 ||
 	    join_network(control, report) < 0 || stage_privileges(*walls, failure) < 0)
 		return -1;
+	if (sandbox->require & ~*walls) {
+		_cleanup_list_ struct list missing = {0};
+
+		wall_names(sandbox->require & ~*walls, &missing);
+		errno = ENOTSUP;
+		return stage_fail(failure, "standing without a required wall:", missing.items[0]);
+	}
 	/* As the command will be, not as root of the namespace: a masked directory is closed to it.
 	 */
 	if (chdir(sandbox->cwd) < 0)

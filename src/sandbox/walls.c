@@ -64,3 +64,14 @@ unsigned walls_switched_off(void)
 	return 0;
 }
 #endif
+
+unsigned walls_named(const struct list *list)
+{
+	unsigned set = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		for (size_t wall = 0; wall < WALL_COUNT; wall++)
+			if (strcmp(list->items[i], names[wall]) == 0)
+				set |= WALL_BIT(wall);
+	return set;
+}

@@ -33,7 +33,10 @@ enum wall {
 
 const char *wall_name(enum wall wall);
 /* Adds the names of the set to the list, in order. */
+#define WALLS_ALL ((1u << WALL_COUNT) - 1)
 void wall_names(unsigned set, struct list *names);
+/* The set of those in the list that are names of walls. */
+unsigned walls_named(const struct list *names);
 /* The walls that may not be built in this process: none, except in the test program that shows that
  * an attack is real. */
 unsigned walls_switched_off(void);

@@ -84,6 +84,7 @@ static int serve_run(int out, json_t *id, json_t *params)
 	if (!request.cwd)
 		request.cwd = strdup(request.workspace);
 	request.json = true;
+	request.foreign = true;
 	child = fork();
 	if (child == 0)
 		run(out, id, &request, server);

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing a rule into a policy file that a person keeps by hand: nothing else in it changes. */
+#include "remember.h"
+#include "policy.h"
+#include "../base/buffer.h"
+#include "../base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+char *remember_file(void)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	char *path = NULL;
+	int r = 0;
+
+	if (config && config[0] == '/')
+		r = asprintf(&path, "%s/ward/ward.yaml", config);
+	else if (home && home[0] == '/')
+		r = asprintf(&path, "%s/.config/ward/ward.yaml", home);
+	if (r < 0)
+		abort();
+	return path;
+}
+
+/* In double quotes, where YAML takes JSON's escapes. */
+static void add_quoted(struct buffer *text, const char *value)
+{
+	buffer_add_char(text, '"');
+	for (; *value; value++) {
+		unsigned char c = (unsigned char)*value;
+
+		if (c == '"' || c == '\\')
+			buffer_printf(text, "\\%c", c);
+		else if (c < ' ' || c == 0x7f)
+			buffer_printf(text, "\\x%02x", c);
+		else
+			buffer_add_char(text, (char)c);
+	}
+	buffer_add_char(text, '"');
+}
+
+char *remember_rule(enum verdict_kind kind, const char *covers, const struct list *permissions,
+		    const char *why)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+
+	buffer_add_text(&text, "- command: ");
+	add_quoted(&text, covers);
+	buffer_printf(&text, "\n  do: %s\n  why: ", verdict_name(kind));
+	add_quoted(&text, why);
+	for (size_t i = 0; permissions && i < permissions->count; i++) {
+		buffer_add_text(&text, i ? ", " : "\n  permissions: [");
+		add_quoted(&text, permissions->items[i]);
+	}
+	if (permissions && permissions->count)
+		buffer_add_char(&text, ']');
+	buffer_add_char(&text, '\n');
+	return buffer_steal(&text);
+}
+
+static void add_indented(struct buffer *text, const char *rule, size_t indent)
+{
+	while (*rule) {
+		size_t length = strcspn(rule, "\n") + 1;
+
+		buffer_printf(text, "%*s%.*s", (int)indent, "", (int)length, rule);
+		rule += length;
+	}
+}
+
+/* The line "rules:" at the left margin with nothing behind it but a comment; NULL: none. */
+static const char *find_rules(const char *text, bool *ret_other)
+{
+	for (const char *line = text; line;
+	     line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+		const char *rest = line + strlen("rules:");
+
+		if (strncmp(line, "rules:", strlen("rules:")) != 0)
+			continue;
+		rest += strspn(rest, " \t\r");
+		*ret_other = *rest && *rest != '\n' && *rest != '#';
+		return line;
+	}
+	return NULL;
+}
+
+/* How far the items of the list below are indented. */
+static size_t item_indent(const char *line)
+{
+	while ((line = strchr(line, '\n'))) {
+		size_t indent = strspn(++line, " ");
+
+		if (line[indent] == '-')
+			return indent;
+		if (line[indent] != '#' && line[indent] != '\n' && line[indent] != '\r')
+			break;
+	}
+	return 2;
+}
+
+static int insert(const char *old, const char *rule, const char *file, struct buffer *text,
+		  struct error **ret_error)
+{
+	bool other = false;
+	const char *rules = find_rules(old, &other), *end;
+
+	if (rules && other) {
+		fail(ret_error, E_POLICY, "%s: its rules are written on one line", file);
+		return error_hint(ret_error, "add the rule by hand");
+	}
+	if (!rules) {
+		buffer_add_text(text, old);
+		if (text->length && text->data[text->length - 1] != '\n')
+			buffer_add_char(text, '\n');
+		if (!*old)
+			buffer_add_text(text, "version: 1\n");
+		buffer_add_text(text, "rules:\n");
+		add_indented(text, rule, 2);
+		return 0;
+	}
+	end = strchr(rules, '\n');
+	buffer_add(text, old, end ? (size_t)(end + 1 - old) : strlen(old));
+	if (!end)
+		buffer_add_char(text, '\n');
+	add_indented(text, rule, item_indent(rules));
+	buffer_add_text(text, end ? end + 1 : "");
+	return 0;
+}
+
+static int replace(const char *file, const struct buffer *text, struct error **ret_error)
+{
+	_cleanup_free_ char *temporary = NULL;
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (asprintf(&temporary, "%s.%d.new", file, getpid()) < 0)
+		abort();
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fail_errno(ret_error, E_ENGINE, errno, "making %s", temporary);
+	r = write_all(fd, text->data, text->length);
+	if (r == 0 && (fsync(fd) < 0 || rename(temporary, file) < 0))
+		r = -errno;
+	if (r < 0) {
+		unlink(temporary);
+		return fail_errno(ret_error, E_ENGINE, -r, "writing %s", file);
+	}
+	return 0;
+}
+
+int remember_write(const char *file, const char *rule, struct error **ret_error)
+{
+	_cleanup_free_ char *old = NULL,
+			    *directory = strndup(file, (size_t)(strrchr(file, '/') - file));
+	_cleanup_buffer_ struct buffer text = {0};
+	_cleanup_list_ struct list warnings = {0};
+	size_t length = 0;
+	int r;
+
+	r = make_directories(directory, 0700);
+	if (r == 0)
+		r = read_file(AT_FDCWD, file, POLICY_LIMIT, &old, &length);
+	if (r < 0 && r != -ENOENT)
+		return fail_errno(ret_error, E_ENGINE, -r, "reading %s", file);
+	r = insert(old ? old : "", rule, file, &text, ret_error);
+	if (r == 0)
+		r = policy_parse(text.data, text.length, file, NULL, &warnings, ret_error);
+	return r < 0 ? r : replace(file, &text, ret_error);
+}
