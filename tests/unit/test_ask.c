@@ -334,7 +334,7 @@ struct talk {
 	struct buffer seen;
 };
 
-enum how { AT_TERMINAL, RAW, BACKGROUND, NO_TERMINAL, IMPATIENT };
+enum how { AT_TERMINAL, RAW, BACKGROUND, NO_TERMINAL, IMPATIENT, TWICE };
 
 static void ask_and_report(const struct ask *ask, enum how how, int pipe)
 {
@@ -395,14 +395,18 @@ static void start(struct talk *talk, const struct ask *ask, enum how how, const 
 		unsetenv("NO_COLOR");
 		if (how != NO_TERMINAL)
 			ioctl(slave, TIOCSCTTY, 0);
-		if (how != BACKGROUND)
+		if (how != BACKGROUND && how != TWICE)
 			ask_and_report(ask, how, pipes[1]);
-		child = fork();
-		if (child == 0) {
-			setpgid(0, 0);
-			ask_and_report(ask, how, pipes[1]);
+		for (int i = 0; i < (how == TWICE ? 2 : 1); i++) {
+			child = fork();
+			if (child == 0) {
+				if (how == BACKGROUND)
+					setpgid(0, 0);
+				ask_and_report(ask, how, pipes[1]);
+			}
 		}
-		waitpid(child, &status, WUNTRACED);
+		while (waitpid(-1, &status, WUNTRACED) > 0 && !WIFSTOPPED(status))
+			;
 		_exit(0);
 	}
 	close(slave);
@@ -714,6 +718,27 @@ static void a_window_that_changes_gets_the_question_anew(void **state)
 	assert_int_equal(report.answer.kind, ANSWER_APPROVE);
 }
 
+static void two_questions_at_one_terminal_take_turns(void **state)
+{
+	struct report report;
+	struct talk talk;
+
+	(void)state;
+	start(&talk, &before, TWICE, NULL);
+	see(&talk, QUESTION);
+	pause_ms(900);
+	assert_null(strstr(strstr(talk.seen.data, "may this") + 1, "may this"));
+	type(&talk, "y");
+	see(&talk, QUESTION);
+	assert_int_equal(read(talk.pipe, &report, sizeof(report)), sizeof(report));
+	assert_int_equal(report.answer.kind, ANSWER_APPROVE);
+	pause_ms(900);
+	assert_false(answered(&talk));
+	type(&talk, "n");
+	finish(&talk, &report);
+	assert_int_equal(report.answer.kind, ANSWER_DENY);
+}
+
 static void without_a_terminal_of_its_own_ward_asks_nobody(void **state)
 {
 	static const enum how ways[] = {NO_TERMINAL, BACKGROUND};
@@ -755,6 +780,7 @@ int main(void)
 		cmocka_unit_test(a_signal_that_ends_ward_means_no_and_stays_pending),
 		cmocka_unit_test(silence_means_no),
 		cmocka_unit_test(a_window_that_changes_gets_the_question_anew),
+		cmocka_unit_test(two_questions_at_one_terminal_take_turns),
 		cmocka_unit_test(without_a_terminal_of_its_own_ward_asks_nobody),
 	};
 
