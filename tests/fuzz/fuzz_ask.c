@@ -18,8 +18,7 @@ static void check(const char *text, unsigned columns)
 		unsigned code = 0;
 
 		if (text[i] == '\x1b') {
-			if (text[i + 1] != '[' || !strchr("0147", text[i + 2]) ||
-			    text[i + 3] != 'm')
+			if (text[i + 1] != '[' || !strchr("017", text[i + 2]) || text[i + 3] != 'm')
 				abort();
 			step = 4;
 			continue;

@@ -213,7 +213,7 @@ static size_t assert_harmless(const char *text, size_t length, unsigned columns)
 		}
 		if (text[i] == '\x1b') {
 			assert_memory_equal(text + i, "\x1b[", 2);
-			assert_true(strchr("0147", text[i + 2]) && text[i + 2] != '\0');
+			assert_true(strchr("017", text[i + 2]) && text[i + 2] != '\0');
 			assert_int_equal(text[i + 3], 'm');
 			size = 4;
 			continue;
@@ -567,7 +567,7 @@ static void each_key_has_its_answer(void **state)
 		for (size_t i = 0; i < ELEMENTS(cases); i++)
 			if (cases[i].steps[step].see)
 				see(&talks[i], cases[i].steps[step].see);
-		pause_ms(900);
+		pause_ms(1500);
 		for (size_t i = 0; i < ELEMENTS(cases); i++) {
 			if (!cases[i].steps[step].type)
 				continue;
@@ -607,7 +607,7 @@ static void what_was_typed_before_the_question_is_no_answer(void **state)
 		type(&talk, "y");
 		pause_ms(100);
 	}
-	pause_ms(700);
+	pause_ms(1200);
 	assert_false(answered(&talk));
 	type(&talk, "n");
 	finish(&talk, &report);
@@ -623,8 +623,8 @@ static void what_is_pasted_slowly_is_no_answer(void **state)
 	(void)state;
 	start(&talk, &before, AT_TERMINAL, NULL);
 	see(&talk, QUESTION);
-	pause_ms(800);
-	for (const char *c = "yes, yes"; *c; c++) {
+	pause_ms(1200);
+	for (const char *c = "xxyxx"; *c; c++) {
 		type(&talk, (char[]){*c, '\0'});
 		pause_ms(5);
 	}
@@ -648,7 +648,7 @@ static void the_terminal_is_put_in_order_before_it_asks(void **state)
 	assert_non_null(strstr(talk.seen.data, "\x1b[?25h"));
 	assert_non_null(strstr(talk.seen.data, "\x1b[?1003l"));
 	assert_non_null(strstr(talk.seen.data, "refused?\x1b[0m\r\n"));
-	pause_ms(700);
+	pause_ms(1200);
 	type(&talk, "n");
 	finish(&talk, &report);
 	assert_true(report.same_modes);
@@ -707,12 +707,12 @@ static void a_window_that_changes_gets_the_question_anew(void **state)
 	(void)state;
 	start(&talk, &before, AT_TERMINAL, NULL);
 	see(&talk, QUESTION);
-	pause_ms(700);
+	pause_ms(1200);
 	buffer_done(&talk.seen);
 	ioctl(talk.master, TIOCSWINSZ, &size);
 	see(&talk, "m shows all");
 	see(&talk, QUESTION);
-	pause_ms(700);
+	pause_ms(1200);
 	type(&talk, "y");
 	finish(&talk, &report);
 	assert_int_equal(report.answer.kind, ANSWER_APPROVE);
@@ -726,13 +726,13 @@ static void two_questions_at_one_terminal_take_turns(void **state)
 	(void)state;
 	start(&talk, &before, TWICE, NULL);
 	see(&talk, QUESTION);
-	pause_ms(900);
+	pause_ms(1500);
 	assert_null(strstr(strstr(talk.seen.data, "may this") + 1, "may this"));
 	type(&talk, "y");
 	see(&talk, QUESTION);
 	assert_int_equal(read(talk.pipe, &report, sizeof(report)), sizeof(report));
 	assert_int_equal(report.answer.kind, ANSWER_APPROVE);
-	pause_ms(900);
+	pause_ms(1500);
 	assert_false(answered(&talk));
 	type(&talk, "n");
 	finish(&talk, &report);
