@@ -251,7 +251,7 @@ static void make_page(const struct ask *ask, unsigned columns, bool colour, stru
 			add_then(lines, ask);
 			break;
 		case PART_COVERS:
-			if (given(ask->covers) && lines_width(ask->covers) > COVERS_SHORT)
+			if (!covers_is_plain(ask))
 				add_field(lines, "longer yes", WRAP_EXACT, ask->covers);
 			break;
 		case PART_NOTES:

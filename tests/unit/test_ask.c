@@ -304,6 +304,22 @@ static void what_is_cut_is_said(void **state)
 	assert_non_null(strstr(text.data, "ward show"));
 }
 
+static void what_a_longer_yes_covers_cannot_pass_for_a_choice(void **state)
+{
+	static const char *const fakes[] = {"ls  [n] yes", "ls [y] no", "ls  y no", "l\u0455"};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(fakes); i++) {
+		_cleanup_buffer_ struct buffer text = {0};
+		struct ask ask = before;
+
+		ask.covers = fakes[i];
+		ask_render(&ask, 80, false, &text);
+		assert_non_null(strstr(text.data, "  longer yes l"));
+		assert_non_null(strstr(text.data, "[s] for the session  [t] for a time"));
+	}
+}
+
 static void choices_that_are_not_offered_are_not_shown(void **state)
 {
 	_cleanup_buffer_ struct buffer text = {0};
@@ -334,7 +350,7 @@ struct talk {
 	struct buffer seen;
 };
 
-enum how { AT_TERMINAL, RAW, BACKGROUND, NO_TERMINAL, IMPATIENT, TWICE };
+enum how { AT_TERMINAL, RAW, BACKGROUND, NO_TERMINAL, IMPATIENT, TWICE, DUMB };
 
 static void ask_and_report(const struct ask *ask, enum how how, int pipe)
 {
@@ -391,7 +407,7 @@ static void start(struct talk *talk, const struct ask *ask, enum how how, const 
 			dup2(null, i);
 		close(talk->master);
 		setsid();
-		setenv("TERM", "xterm", 1);
+		setenv("TERM", how == DUMB ? "dumb" : "xterm", 1);
 		unsetenv("NO_COLOR");
 		if (how != NO_TERMINAL)
 			ioctl(slave, TIOCSCTTY, 0);
@@ -654,6 +670,21 @@ static void the_terminal_is_put_in_order_before_it_asks(void **state)
 	assert_true(report.same_modes);
 }
 
+static void a_terminal_that_knows_no_sequences_gets_none(void **state)
+{
+	struct report report;
+	struct talk talk;
+
+	(void)state;
+	start(&talk, &retry, DUMB, NULL);
+	see(&talk, QUESTION);
+	assert_null(strchr(talk.seen.data, '\x1b'));
+	pause_ms(1200);
+	type(&talk, "n");
+	finish(&talk, &report);
+	assert_int_equal(report.answer.kind, ANSWER_DENY);
+}
+
 static void a_terminal_that_hangs_up_means_no(void **state)
 {
 	struct report report;
@@ -771,11 +802,13 @@ int main(void)
 		cmocka_unit_test(a_question_after_a_refusal_reads_so),
 		cmocka_unit_test(no_field_can_leave_its_place),
 		cmocka_unit_test(what_is_cut_is_said),
+		cmocka_unit_test(what_a_longer_yes_covers_cannot_pass_for_a_choice),
 		cmocka_unit_test(choices_that_are_not_offered_are_not_shown),
 		cmocka_unit_test(each_key_has_its_answer),
 		cmocka_unit_test(what_was_typed_before_the_question_is_no_answer),
 		cmocka_unit_test(what_is_pasted_slowly_is_no_answer),
 		cmocka_unit_test(the_terminal_is_put_in_order_before_it_asks),
+		cmocka_unit_test(a_terminal_that_knows_no_sequences_gets_none),
 		cmocka_unit_test(a_terminal_that_hangs_up_means_no),
 		cmocka_unit_test(a_signal_that_ends_ward_means_no_and_stays_pending),
 		cmocka_unit_test(silence_means_no),
