@@ -251,7 +251,7 @@ static void make_page(const struct ask *ask, unsigned columns, bool colour, stru
 			add_then(lines, ask);
 			break;
 		case PART_COVERS:
-			if (given(ask->covers) && lines_width(ask->covers) > COVERS_SHORT)
+			if (!covers_is_plain(ask))
 				add_field(lines, "longer yes", WRAP_EXACT, ask->covers);
 			break;
 		case PART_NOTES:
@@ -292,13 +292,11 @@ static bool says_where_cut(enum part part, size_t shown)
 
 /* How many lines of each part are to be seen. Returns how many are missing without a word where
  * they would stand. */
-static size_t share_out(const struct page *page, size_t room, size_t shown[PARTS])
+static size_t share_out(const struct page *page, size_t room, size_t shown[static PARTS])
 {
-	size_t left = room > 0 ? room - 1 : 0, missing = 0; /* a line says what is missing */
+	size_t left = room, missing = 0;
 	bool grew = true;
 
-	if (page->lines.done.count <= room)
-		left = SIZE_MAX;
 	memset(shown, 0, PARTS * sizeof(*shown));
 	for (bool first = true; grew && left > 0; first = false) {
 		grew = first;
@@ -334,6 +332,8 @@ void ask_fit(const struct ask *ask, unsigned columns, unsigned rows, bool colour
 	room = rows > below.done.count ? rows - below.done.count : 1;
 	airy = page.lines.done.count + 3 <= room;
 	missing = share_out(&page, room, shown);
+	if (missing > 0) /* it takes a line to say so */
+		missing = share_out(&page, room - 1, shown);
 	for (enum part part = 0; part < PARTS; part++) {
 		size_t first = part > 0 ? page.end[part - 1] : 0, count = part_lines(&page, part);
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { COVERS_SHORT = 28 };
+
 static bool offers_longer(const struct ask *ask)
 {
 	return given(ask->covers);
@@ -49,9 +51,19 @@ const struct choice *choice_of(const struct ask *ask, char key)
 	return NULL;
 }
 
+/* Beside its key stands only what cannot be taken for another choice. */
+bool covers_is_plain(const struct ask *ask)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "@%+=:./_- ";
+
+	return given(ask->covers) && strlen(ask->covers) <= COVERS_SHORT &&
+	       strspn(ask->covers, plain) == strlen(ask->covers) && !strstr(ask->covers, "  ");
+}
+
 void add_choices(struct lines *lines, const struct ask *ask)
 {
-	bool named = given(ask->covers) && lines_width(ask->covers) <= COVERS_SHORT;
+	bool named = covers_is_plain(ask);
 
 	for (int refuses = 0; refuses < 2; refuses++) {
 		lines_begin(lines, refuses ? "  no   " : "  yes  ", "       ");

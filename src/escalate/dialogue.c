@@ -11,8 +11,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/sysmacros.h>
 
 static const uint64_t second = 1000000000;
 
@@ -320,7 +318,7 @@ static char *answered_by(int fd)
 	FILE *users = fopen("/etc/passwd", "re");
 	struct passwd *user = NULL;
 	_cleanup_buffer_ struct buffer by = {0};
-	unsigned device = 0;
+	char name[TTY_NAME];
 
 	while (users && (user = fgetpwent(users)) && user->pw_uid != getuid())
 		;
@@ -330,14 +328,8 @@ static char *answered_by(int fd)
 		buffer_printf(&by, "%u", getuid());
 	if (users)
 		fclose(users);
-	if (ioctl(fd, TIOCGDEV, &device) < 0)
-		buffer_add_text(&by, "@tty");
-	else if (major(device) >= 136 && major(device) <= 143)
-		buffer_printf(&by, "@pts/%u", (major(device) - 136) * 256 + minor(device));
-	else if (major(device) == 4 && minor(device) < 64)
-		buffer_printf(&by, "@tty%u", minor(device));
-	else
-		buffer_printf(&by, "@tty(%u:%u)", major(device), minor(device));
+	tty_name(fd, name);
+	buffer_printf(&by, "@%s", name);
 	return buffer_steal(&by);
 }
 
@@ -345,12 +337,16 @@ void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *
 {
 	const char *no_colour = getenv("NO_COLOR");
 	struct dialogue d = {.ask = ask, .answer = ret_answer};
+	_cleanup_close_ int turn = -1;
 
 	*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
-	if (!tty_take(&d.tty, fd, patience_ns))
+	take(&d, tty_await_turn(fd, patience_ns, &turn));
+	if (!d.over && !tty_take(&d.tty, fd, patience_ns))
+		return;
+	ret_answer->by = answered_by(fd);
+	if (d.over)
 		return;
 	d.styled = !d.tty.dumb && !(no_colour && *no_colour);
-	ret_answer->by = answered_by(fd);
 	while (!d.over) {
 		char key;
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { WIDTH_MOST = 4096 };
+
 static void set_style(struct lines *lines, enum style style)
 {
 	static const char *const codes[] = {
@@ -145,7 +147,7 @@ unsigned lines_width(const char *text)
 {
 	unsigned width = 0;
 	size_t count;
-	_cleanup_free_ struct glyph *glyphs = glyphs_read(text, strlen(text), &count);
+	_cleanup_free_ struct glyph *glyphs = glyphs_read(text, strnlen(text, WIDTH_MOST), &count);
 
 	for (size_t i = 0; i < count; i++)
 		width += glyphs[i].width;

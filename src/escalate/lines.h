@@ -42,5 +42,5 @@ void lines_add_some(struct lines *lines, enum style style, enum wrap wrap, const
 void lines_keep_after_blank(struct lines *lines, unsigned width);
 void lines_end(struct lines *lines);
 void lines_done(struct lines *lines);
-/* Columns that a text takes when it is shown. */
+/* Columns that a text takes when it is shown; of a very long one, those of its beginning. */
 unsigned lines_width(const char *text);

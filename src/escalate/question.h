@@ -7,7 +7,6 @@
 #include "lines.h"
 
 enum { COLUMNS_LEAST = 40, COLUMNS_USUAL = 80, ROWS_USUAL = 24 };
-enum { COVERS_SHORT = 28 }; /* what a longer yes covers is named beside its key up to this width */
 
 static inline bool given(const char *text)
 {
@@ -24,6 +23,8 @@ struct choice {
 
 /* NULL where the key is none, or its choice is not offered. */
 const struct choice *choice_of(const struct ask *ask, char key);
+/* What a longer yes covers is short and plain enough to be named beside its key. */
+bool covers_is_plain(const struct ask *ask);
 /* The choices that are offered, in two rows: yes and no. */
 void add_choices(struct lines *lines, const struct ask *ask);
 /* Every choice that is offered, each with its meaning. */

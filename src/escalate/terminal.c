@@ -5,10 +5,15 @@
 #include "question.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 enum {
 	QUIET_MS = 500,
@@ -22,6 +27,58 @@ static const uint64_t ms = 1000000;
 static bool is_ours(const struct tty *tty)
 {
 	return tcgetpgrp(tty->fd) == getpgrp();
+}
+
+/* The caller has blocked these and takes them when it is its turn again. */
+static bool told_to_stop(void)
+{
+	sigset_t pending;
+
+	if (sigpending(&pending) < 0)
+		return false;
+	return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGHUP) == 1 ||
+	       sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGQUIT) == 1;
+}
+
+void tty_name(int fd, char name[static TTY_NAME])
+{
+	unsigned device = 0;
+
+	if (ioctl(fd, TIOCGDEV, &device) < 0)
+		snprintf(name, TTY_NAME, "tty");
+	else if (major(device) >= 136 && major(device) <= 143)
+		snprintf(name, TTY_NAME, "pts/%u", (major(device) - 136) * 256 + minor(device));
+	else if (major(device) == 4 && minor(device) < 64)
+		snprintf(name, TTY_NAME, "tty%u", minor(device));
+	else
+		snprintf(name, TTY_NAME, "tty-%u-%u", major(device), minor(device));
+}
+
+enum heard tty_await_turn(int fd, uint64_t patience_ns, int *ret_lock)
+{
+	uint64_t deadline = monotonic_ns() + patience_ns;
+	char name[TTY_NAME], path[TTY_NAME + 8];
+	unsigned device = 0;
+	struct stat st;
+
+	tty_name(fd, name);
+	snprintf(path, sizeof(path), "/dev/%s", name);
+	*ret_lock = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	/* In a container the name may be another terminal's, and /dev/tty is everybody's. */
+	if (*ret_lock >= 0 && (ioctl(fd, TIOCGDEV, &device) < 0 || fstat(*ret_lock, &st) < 0 ||
+			       !S_ISCHR(st.st_mode) || st.st_rdev != device))
+		close_fd(ret_lock);
+	if (*ret_lock < 0)
+		return HEARD_KEY;
+	while (flock(*ret_lock, LOCK_EX | LOCK_NB) < 0 &&
+	       (errno == EWOULDBLOCK || errno == EINTR)) {
+		if (told_to_stop())
+			return HEARD_STOP;
+		if (monotonic_ns() >= deadline || tcgetpgrp(fd) != getpgrp())
+			return HEARD_HANG_UP;
+		(void)poll(NULL, 0, GLANCE_MS);
+	}
+	return HEARD_KEY;
 }
 
 static void read_size(struct tty *tty)
@@ -93,17 +150,6 @@ void tty_give_back(struct tty *tty)
 		return;
 	(void)tcflush(tty->fd, TCIFLUSH);
 	(void)tcsetattr(tty->fd, TCSANOW, &tty->before);
-}
-
-/* The caller has blocked these and takes them when it is its turn again. */
-static bool told_to_stop(void)
-{
-	sigset_t pending;
-
-	if (sigpending(&pending) < 0)
-		return false;
-	return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGHUP) == 1 ||
-	       sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGQUIT) == 1;
 }
 
 /* Waits for the terminal until a point in time. HEARD_KEY: it is ready. */

@@ -32,6 +32,13 @@ struct input {
 	size_t length;
 };
 
+enum { TTY_NAME = 32 };
+/* "pts/3", below /dev. */
+void tty_name(int fd, char name[static TTY_NAME]);
+/* Questions of several runs at one terminal take turns, so that no key answers another question
+ * than the one that is read. The lock ends with its fd, which is -1 where the terminal has no name
+ * to lock. HEARD_KEY: it is our turn. */
+enum heard tty_await_turn(int fd, uint64_t patience_ns, int *ret_lock);
 /* Takes the terminal's modes over; false where it has none. */
 bool tty_take(struct tty *tty, int fd, uint64_t patience_ns);
 /* Undoes what programs do to a terminal, as far as it would hide or garble a question. */
