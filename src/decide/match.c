@@ -92,13 +92,25 @@ struct constant {
 static bool equals(const char *pattern, size_t length, void *data)
 {
 	const struct constant *constant = data;
-	_cleanup_free_ char *expanded = NULL, *text = NULL;
+	_cleanup_free_ char *expanded = NULL;
 
 	if (constant->home && is_home(pattern, length)) {
 		pattern = expanded = expand(constant->home, pattern, length);
 		length = strlen(expanded);
 	}
 	return glob_matches_part(pattern, length, constant->text, strlen(constant->text));
+}
+
+static bool goes_up(const char *path)
+{
+	for (; *path; path += strspn(path, "/")) {
+		size_t length = strcspn(path, "/");
+
+		if (length == 2 && memcmp(path, "..", 2) == 0)
+			return true;
+		path += length;
+	}
+	return false;
 }
 
 /* Of a path both what is written and where it leads count. */
@@ -112,6 +124,8 @@ static bool word_matches(const struct attempt *attempt, const char *pattern, con
 		constant.text = expanded = expand(constant.home, word, strlen(word));
 	written = glob_any(pattern, equals, &constant);
 	if (!strchr(constant.text, '/') || strstr(constant.text, "://"))
+		return written;
+	if (!attempt->how->generous && !goes_up(constant.text))
 		return written;
 	constant.text = normal = path_normalise(constant.text);
 	leads = glob_any(pattern, equals, &constant);

@@ -210,7 +210,6 @@ static uint64_t limit_now(const struct policy *policy, const struct profile *pro
 static bool narrows(struct policy *policy, struct profile *profile, const struct setting *setting)
 {
 	struct sandbox_policy *target = profile ? &profile->sandbox : &policy->sandbox;
-	const struct list *list = list_of(target, setting->kind);
 
 	if (limit_of(&target->limits, setting->kind)) {
 		uint64_t now = limit_now(policy, profile, setting->kind);
@@ -230,9 +229,18 @@ static bool narrows(struct policy *policy, struct profile *profile, const struct
 	case SET_PROFILE:
 		return true;
 	default:
-		return list && (list_has(list, setting->text) ||
-				list_has(list_of(&policy->sandbox, setting->kind), setting->text));
+		return false;
 	}
+}
+
+/* Something that would widen, did it not hold already. */
+static bool holds_already(struct policy *policy, struct sandbox_policy *target,
+			  const struct setting *setting)
+{
+	const struct list *own = list_of(target, setting->kind),
+			  *base = list_of(&policy->sandbox, setting->kind);
+
+	return own && (list_has(own, setting->text) || list_has(base, setting->text));
 }
 
 static void apply(struct policy *policy, struct sandbox_policy *target,
@@ -281,7 +289,7 @@ static void merge_setting(struct policy *policy, const struct layer *layer,
 		}
 		return;
 	}
-	if (!remedy)
+	if (!remedy || holds_already(policy, target, setting))
 		return;
 	if (asprintf(&what, "%s%s%s%s %s",
 		     profile			     ? "profiles."

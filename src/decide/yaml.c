@@ -15,6 +15,8 @@ struct reader {
 	yaml_parser_t parser;
 	const char *name;
 	unsigned depth, nodes;
+	const struct node *open; /* the innermost list or map that is being read */
+	int end_line, end_column;
 	struct error **ret_error;
 };
 
@@ -75,10 +77,12 @@ static int check_bytes(struct reader *reader, const char *text, size_t length)
 		if (code == '\n' || (code == '\r' && !(i < length && text[i] == '\n'))) {
 			place.line++;
 			place.column = 1;
-		} else if (code != 0xfeff || i != size) {
+		} else {
 			place.column++;
 		}
 	}
+	reader->end_line = place.line;
+	reader->end_column = place.column;
 	return 0;
 }
 
@@ -101,11 +105,17 @@ static int parser_failed(struct reader *reader)
 		       "in quotes";
 	/* The end of the file says less than where it began. */
 	if (parser->context &&
-	    ((mark.line == 0 && mark.column == 0) || strstr(parser->context, "simple key")))
+	    ((mark.line == 0 && mark.column == 0) || strstr(parser->context, "simple key") ||
+	     strstr(problem, "end of stream")))
 		mark = parser->context_mark;
 	if (asprintf(&message, "%s%s%s", parser->context ? parser->context : "",
 		     parser->context ? ": " : "", problem) < 0)
 		abort();
+	if (reader->open && parser->context && strstr(parser->context, "flow") &&
+	    ((int)mark.line + 1 > reader->end_line || ((int)mark.line + 1 == reader->end_line &&
+						       (int)mark.column + 1 >= reader->end_column)))
+		return yaml_fail(reader->ret_error, reader->name, reader->open,
+				 "close what begins here, with ] or }", "%s", message);
 	return fail_at_mark(reader, mark, hint, message);
 }
 
@@ -164,6 +174,9 @@ static int read_text(struct reader *reader, const yaml_event_t *event, struct no
 /* The items of a list or a map, up to its end. */
 static int read_items(struct reader *reader, struct node *node, yaml_event_type_t end)
 {
+	const struct node *around = reader->open;
+
+	reader->open = node;
 	if (++reader->depth > DEPTH_LIMIT)
 		return yaml_fail(reader->ret_error, reader->name, node,
 				 "a policy needs no more than five levels", "nested too deeply");
@@ -178,6 +191,7 @@ static int read_items(struct reader *reader, struct node *node, yaml_event_type_
 		if (event.type == end) {
 			yaml_event_delete(&event);
 			reader->depth--;
+			reader->open = around;
 			return 0;
 		}
 		if (is_key && event.type != YAML_SCALAR_EVENT && event.type != YAML_ALIAS_EVENT)
@@ -261,8 +275,14 @@ int yaml_read(struct arena *arena, const char *text, size_t length, const char *
 	      struct node **ret_root, struct error **ret_error)
 {
 	struct reader reader = {.arena = arena, .name = name, .ret_error = ret_error};
-	int r = check_bytes(&reader, text, length);
+	int r;
 
+	/* A byte order mark would count as a column. */
+	if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+		text += 3;
+		length -= 3;
+	}
+	r = check_bytes(&reader, text, length);
 	if (r < 0)
 		return r;
 	if (!yaml_parser_initialize(&reader.parser))
