@@ -552,7 +552,7 @@ enum end lex_list(struct lexer *lexer, enum context context)
 	return END_TEXT;
 }
 
-void parse_shell(struct arena *arena, const char *text, size_t length, struct plan *ret_plan)
+void lex_shell(struct arena *arena, const char *text, size_t length, struct plan *ret_plan)
 {
 	struct state state = {.arena = arena, .plan = ret_plan};
 	struct lexer lexer = {.state = &state, .text = text, .length = length};
