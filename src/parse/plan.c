@@ -82,6 +82,9 @@ static void follow(struct following *following, size_t i)
 		append(following, i, &command, 1, false);
 	text = unwrap_text(following->arena, plan, &plan->commands[i], &remote);
 	if (!text)
+		text = unwrap_input(following->arena, plan, &plan->commands[i],
+				    i ? &plan->commands[i - 1] : NULL);
+	if (!text)
 		return;
 	following->text_size += strlen(text);
 	if (following->text_size > TEXT_LIMIT) {

@@ -112,6 +112,19 @@ static const struct wrapper *find_wrapper(const char *word)
 	return NULL;
 }
 
+/* python -m MODULE: the module's name is the program's. */
+static size_t python_module(const struct command *command, size_t first)
+{
+	if (strncmp(path_last(command->argv[first]), "python", 6) != 0)
+		return 0;
+	for (size_t i = first + 1; i + 1 < command->argc && command->argv[i][0] == '-'; i++) {
+		if (strcmp(command->argv[i], "-m") == 0)
+			return i + 1;
+		i += parse_word_in("-W -X", command->argv[i], strlen(command->argv[i]));
+	}
+	return 0;
+}
+
 size_t parse_wrapped(const struct command *command, size_t first)
 {
 	const struct wrapper *wrapper =
@@ -119,7 +132,7 @@ size_t parse_wrapped(const struct command *command, size_t first)
 	size_t inner;
 
 	if (!wrapper)
-		return 0;
+		return first < command->argc ? python_module(command, first) : 0;
 	inner = parse_operand(command, first + 1, wrapper->with_value);
 	for (size_t i = first + 1; i < inner; i++)
 		if (parse_word_in(wrapper->without, command->argv[i], strlen(command->argv[i])))
@@ -138,8 +151,7 @@ size_t parse_wrapped(const struct command *command, size_t first)
 	return inner < command->argc ? inner : 0;
 }
 
-static const char *joined(struct arena *arena, const struct command *command, size_t first,
-			  size_t end)
+static char *joined(struct arena *arena, const struct command *command, size_t first, size_t end)
 {
 	_cleanup_buffer_ struct buffer text = {0};
 
@@ -150,14 +162,14 @@ static const char *joined(struct arena *arena, const struct command *command, si
 	return arena_strndup(arena, buffer_text(&text), text.length);
 }
 
-/* The text that a shell is given: after -c, or as here-document or here-string where it reads its
- * standard input. */
-static const char *shell_text(struct arena *arena _unused_, const struct command *command,
-			      size_t first)
+/* The place of what a shell is to run: a text where *ret_text, else a file; argc or beyond where it
+ * is told nothing, or to read its input. */
+static size_t shell_operand(const struct command *command, size_t first, bool *ret_text)
 {
-	bool text = false, input = false;
+	bool input = false;
 	size_t i;
 
+	*ret_text = false;
 	for (i = first + 1; i < command->argc; i++) {
 		const char *word = command->argv[i];
 		size_t length = strlen(word);
@@ -172,15 +184,26 @@ static const char *shell_text(struct arena *arena _unused_, const struct command
 			i += parse_word_in("--rcfile --init-file", word, length);
 			continue;
 		}
-		text |= word[0] == '-' && strchr(word, 'c');
+		*ret_text |= word[0] == '-' && strchr(word, 'c');
 		input |= word[0] == '-' && strchr(word, 's');
 		i += word[length - 1] == 'o' || word[length - 1] == 'O';
 	}
-	if (text)
-		return i < command->argc ? command->argv[i] : NULL;
-	if (i < command->argc && !input && strcmp(command->argv[i], "-") != 0)
-		return NULL; /* a file: what it says is not part of the request */
-	for (i = 0; i < command->redirect_count; i++)
+	if (!*ret_text && (input || (i < command->argc && strcmp(command->argv[i], "-") == 0)))
+		return command->argc;
+	return i;
+}
+
+/* After -c, or a here-document or here-string where it reads its standard input. A file says what
+ * is no part of the request. */
+static const char *shell_text(struct arena *arena _unused_, const struct command *command,
+			      size_t first)
+{
+	bool text;
+	size_t operand = shell_operand(command, first, &text);
+
+	if (operand < command->argc)
+		return text ? command->argv[operand] : NULL;
+	for (size_t i = 0; !text && i < command->redirect_count; i++)
 		if (strncmp(command->redirects[i].operator, "<<", 2) == 0)
 			return command->redirects[i].target;
 	return NULL;
@@ -329,6 +352,40 @@ const char *unwrap_text(struct arena *arena, struct plan *plan, const struct com
 		return text;
 	}
 	return NULL;
+}
+
+const char *unwrap_input(struct arena *arena, struct plan *plan, const struct command *command,
+			 const struct command *before)
+{
+	const char *name =
+		command->program < command->argc ? path_last(command->argv[command->program]) : "";
+	size_t first;
+	char *handed;
+	bool text;
+
+	if (!*name || !parse_word_in(runners[0].names, name, strlen(name)) ||
+	    shell_operand(command, command->program, &text) < command->argc ||
+	    (command->argc == command->program + 2 &&
+	     parse_word_in("--version --help", command->argv[command->program + 1],
+			   strlen(command->argv[command->program + 1]))))
+		return NULL;
+	for (size_t i = 0; i < command->redirect_count; i++)
+		if (command->redirects[i].operator[0] == '<')
+			return NULL;
+	plan_opaque(plan, OPAQUE_NAME, "a shell runs what it is handed then");
+	if (!before || before->argc < 2)
+		return NULL;
+	name = path_last(before->argv[before->argc > before->program ? before->program : 0]);
+	if (!parse_word_in("echo printf", name, strlen(name)))
+		return NULL;
+	first = before->program + 1;
+	while (strcmp(name, "echo") == 0 && first < before->argc && before->argv[first][0] == '-')
+		first++;
+	handed = joined(arena, before, first, before->argc);
+	/* as printf and echo -e write it */
+	for (char *at = handed; (at = strstr(at, "\\n"));)
+		memcpy(at, " \n", 2);
+	return handed;
 }
 
 bool unwrap_words(struct arena *arena, const struct command *command, size_t *at,

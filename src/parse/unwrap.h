@@ -11,6 +11,10 @@ void unwrap_names(struct arena *arena, struct plan *plan, struct command *comman
  * machine. Says in the plan where the text is known only when it runs. */
 const char *unwrap_text(struct arena *arena, struct plan *plan, const struct command *command,
 			bool *ret_remote);
+/* The text that a shell reads from its standard input where the command before it prints it, or
+ * NULL. Says in the plan that such a shell runs what it is handed. */
+const char *unwrap_input(struct arena *arena, struct plan *plan, const struct command *command,
+			 const struct command *before);
 /* The next command among the words of the command (find -exec), from word *at on; false at the end.
  */
 bool unwrap_words(struct arena *arena, const struct command *command, size_t *at,
