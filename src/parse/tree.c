@@ -138,12 +138,24 @@ static void read_words(struct walk *walk, TSNode node)
 	ts_tree_cursor_delete(&cursor);
 }
 
-/* To the grammar `time` is a command like any other. */
-static void drop_time(struct walk *walk)
+/* A single pipe stands before it. */
+static bool is_piped(const struct walk *walk, TSNode node)
+{
+	size_t at = MIN(ts_node_start_byte(node), walk->length);
+
+	while (at > 0 && is_blank(walk->text[at - 1]))
+		at--;
+	if (at > 1 && walk->text[at - 1] == '&')
+		at--;
+	return at > 0 && walk->text[at - 1] == '|' && (at < 2 || walk->text[at - 2] != '|');
+}
+
+/* To the grammar `time` is a command like any other; to bash it is that only behind a pipe. */
+static void drop_time(struct walk *walk, TSNode node)
 {
 	size_t drop = 0;
 
-	if (walk->word_count > 1 && strcmp(walk->words[0], "time") == 0)
+	if (walk->word_count > 1 && strcmp(walk->words[0], "time") == 0 && !is_piped(walk, node))
 		drop = 1 + (strcmp(walk->words[1], "-p") == 0);
 	if (drop == 0 || drop >= walk->word_count)
 		return;
@@ -159,7 +171,7 @@ static void visit(struct walk *walk, TSNode node)
 	} else if (is(node, "command") || is(node, "declaration_command") ||
 		   is(node, "unset_command")) {
 		read_words(walk, node);
-		drop_time(walk);
+		drop_time(walk, node);
 		finish(walk);
 	} else if (is(node, "test_command")) {
 		TSNode sign = ts_node_child(node, 0);

@@ -156,8 +156,9 @@ static char *joined(struct arena *arena, const struct command *command, size_t f
 	_cleanup_buffer_ struct buffer text = {0};
 
 	for (size_t i = first; i < end; i++) {
+		if (i > first)
+			buffer_add_char(&text, ' ');
 		buffer_add_text(&text, command->argv[i]);
-		buffer_add_char(&text, ' ');
 	}
 	return arena_strndup(arena, buffer_text(&text), text.length);
 }
