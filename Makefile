@@ -117,7 +117,12 @@ soak: build ## what takes longer: soak tests, all suites SOAK_ROUNDS (10) times,
 FUZZ_TARGETS = $(sort $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 FUZZ_CFLAGS = -std=gnu17 -g -O1 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DWARD_VERSION='"fuzz"' -Isrc -Iinclude \
 	-fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
-FUZZ_OBJECTS = $(patsubst %.c,build-fuzz/%.o,$(shell find src -name '*.c'))
+FUZZ_GRAMMAR = build-parts/tree-sitter-bash/src
+FUZZ_OBJECTS = $(patsubst %.c,build-fuzz/%.o,$(shell find src -name '*.c') $(FUZZ_GRAMMAR)/parser.c $(FUZZ_GRAMMAR)/scanner.c)
+# The same names as in meson.build; the tables of the parser tell the fuzzer nothing.
+build-fuzz/$(FUZZ_GRAMMAR)/%.o: FUZZ_CFLAGS += -w -I$(FUZZ_GRAMMAR)
+build-fuzz/$(FUZZ_GRAMMAR)/scanner.o: FUZZ_CFLAGS += -DTREE_SITTER_REUSE_ALLOCATOR $(foreach name,scan serialize, \
+	-Dtree_sitter_bash_external_scanner_$(name)=bash_scanner_$(name))
 
 build-fuzz/%.o: %.c
 	@mkdir -p $(@D)
@@ -129,7 +134,7 @@ build-fuzz/libward.a: $(FUZZ_OBJECTS)
 
 build-fuzz/fuzz_%: tests/fuzz/fuzz_%.c build-fuzz/libward.a
 	@clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MF $@.d -o $@ $< build-fuzz/libward.a \
-		-ljansson -lsodium -lsqlite3 -lyaml -lm -lpthread
+		-ljansson -lsodium -lsqlite3 -lyaml -ltree-sitter -lm -lpthread
 
 -include $(FUZZ_OBJECTS:.o=.d) $(wildcard build-fuzz/fuzz_*.d)
 

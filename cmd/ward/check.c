@@ -5,70 +5,188 @@
 #include "verbs.h"
 #include "../../src/assess/assess.h"
 #include "../../src/base/escape.h"
+#include "../../src/decide/decide.h"
+#include "../../src/request/text_json.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { CHECK_ALLOW, CHECK_ASK, CHECK_DENY };
+enum { LINE_LIMIT = REQUEST_LIMIT };
 
-static json_t *text_value(const char *text)
+/* A request, and what was found out about it. */
+struct checked {
+	const struct request *request;
+	struct plan plan;
+	struct assessment assessment;
+	enum verdict_kind verdict;
+};
+
+static enum verdict_kind verdict_of(const struct assessment *assessment)
 {
-	_cleanup_free_ char *utf8 = NULL;
-	bool lossy;
-
-	utf8 = escape_to_utf8(text, strlen(text), &lossy);
-	return json_string(utf8);
+	return assessment->class == CLASS_SAFE	? VERDICT_ALLOW
+	       : assessment->class == CLASS_ASK ? VERDICT_ASK
+						: VERDICT_DENY;
 }
 
-static json_t *texts(const char *const *list)
+static const char *source_of(const struct assessment *assessment)
+{
+	return assessment->class == CLASS_SAFE ? "default" : "rule";
+}
+
+static void check_request(struct arena *arena, const struct request *request,
+			  struct checked *ret_checked)
+{
+	struct checked checked = {.request = request};
+
+	parse_request(arena, request, &checked.plan);
+	assess_plan(arena, &checked.plan, &checked.assessment);
+	checked.verdict = verdict_of(&checked.assessment);
+	*ret_checked = checked;
+}
+
+/* The object; its names are fixed. */
+
+static json_t *texts(json_t *object, const char *const *list, size_t count)
 {
 	json_t *array = json_array();
 
-	for (; list && *list; list++)
-		json_array_append_new(array, text_value(*list));
+	for (size_t i = 0; i < count && list[i]; i++)
+		json_array_append_new(array, json_from_bytes(object, list[i], strlen(list[i])));
 	return array;
 }
 
-static json_t *command_object(const struct command *command)
+static json_t *redirect_object(const struct redirect *redirect)
 {
-	json_t *redirects = json_array(), *argv = json_array();
+	json_t *object = json_object();
 
-	for (size_t i = 0; i < command->argc; i++)
-		json_array_append_new(argv, text_value(command->argv[i]));
-	for (size_t i = 0; i < command->redirect_count; i++)
-		json_array_append_new(
-			redirects, json_pack("{s:o, s:o}", "operator",
-					     text_value(command->redirects[i].operator), "target",
-					     text_value(command->redirects[i].target
-								? command->redirects[i].target
-								: "")));
-	return json_pack("{s:o, s:[], s:o, s:n}", "argv", argv, "wrappers", "redirects", redirects,
-			 "rule");
+	json_put_text(object, "operator", redirect->operator);
+	json_put(object, "fd", redirect->fd < 0 ? json_null() : json_integer(redirect->fd));
+	json_put_text(object, "target", redirect->target);
+	return object;
 }
 
-static json_t *check_object(const struct request *request, const struct plan *plan,
-			    const struct assessment *assessment, const char *verdict)
+static json_t *command_object(const struct command *command, const char *rule)
 {
-	json_t *commands = json_array();
+	json_t *object = json_object(), *redirects = json_array();
+
+	for (size_t i = 0; i < command->redirect_count; i++)
+		json_array_append_new(redirects, redirect_object(&command->redirects[i]));
+	json_put(object, "argv", texts(object, command->argv, command->argc));
+	json_put(object, "wrappers", texts(object, command->wrappers, command->wrapper_count));
+	json_put(object, "redirects", redirects);
+	json_put_text(object, "rule", rule);
+	return object;
+}
+
+static json_t *risk_object(const struct assessment *assessment)
+{
+	json_t *object = json_object(), *radius = json_object();
+
+	json_put_text(radius, "files", reach_name(assessment->files));
+	json_put(radius, "network", json_boolean(assessment->network));
+	json_put(radius, "remote", json_boolean(assessment->remote));
+	json_put_text(object, "level", risk_name(assessment->risk));
+	json_put(object, "categories", texts(object, assessment->categories, SIZE_MAX));
+	json_put(object, "reasons", texts(object, assessment->reasons, SIZE_MAX));
+	json_put(object, "blast_radius", radius);
+	json_put(object, "reversible", json_boolean(assessment->reversible));
+	json_put(object, "confidence", json_real(assessment->confidence));
+	return object;
+}
+
+static json_t *check_object(const struct checked *checked)
+{
+	const struct plan *plan = &checked->plan;
+	json_t *object = json_object(), *commands = json_array();
 
 	for (size_t i = 0; i < plan->count; i++)
-		json_array_append_new(commands, command_object(&plan->commands[i]));
-	return json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:o, s:o, s:{}, s:b, s:f}, s:o, s:b}",
-			 "class", class_name(assessment->class), "verdict", verdict, "level",
-			 level_name(request->level), "source",
-			 assessment->class == CLASS_SAFE ? "default" : "rule", "risk", "level",
-			 risk_name(assessment->risk), "categories", texts(assessment->categories),
-			 "reasons", texts(assessment->reasons), "blast_radius", "reversible",
-			 (int)assessment->reversible, "confidence", assessment->confidence,
-			 "commands", commands, "opaque", (int)plan->opaque);
+		json_array_append_new(
+			commands, command_object(&plan->commands[i], checked->assessment.rules[i]));
+	json_put_text(object, "class", class_name(checked->assessment.class));
+	json_put_text(object, "verdict", verdict_name(checked->verdict));
+	json_put_text(object, "level", level_name(checked->request->level));
+	json_put_text(object, "source", source_of(&checked->assessment));
+	json_put(object, "risk", risk_object(&checked->assessment));
+	json_put(object, "commands", commands);
+	json_put(object, "opaque", json_boolean(plan->opaque));
+	return object;
 }
 
-static void print_text(const struct plan *plan, const struct assessment *assessment,
-		       const char *verdict)
+static json_t *error_object(const struct error *error)
 {
-	printf("%s: class %s, risk %s\n", verdict, class_name(assessment->class),
-	       risk_name(assessment->risk));
-	for (const char *const *reason = assessment->reasons; reason && *reason; reason++) {
+	json_t *object = json_object(), *inner = json_object();
+
+	json_put_text(inner, "kind",
+		      error->code == E_INPUT || error->code == E_USAGE ? "rejected" : "engine");
+	json_put_text(inner, "message", error->message);
+	json_put_text(inner, "hint", error->hint);
+	json_put(object, "error", inner);
+	return object;
+}
+
+/* For people: what it is made of, what is known of it, what follows. */
+
+static void print_words(const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		_cleanup_buffer_ struct buffer word = {0};
+
+		escape_for_shell(&word, words[i]);
+		putchar(' ');
+		output_text(COLOUR_NONE, buffer_text(&word));
+	}
+}
+
+static void print_command(const struct command *command, const char *rule)
+{
+	fputs("   ", stdout);
+	print_words(command->assignments, command->assignment_count);
+	print_words(command->argv, command->argc);
+	for (size_t i = 0; i < command->redirect_count; i++) {
+		printf(" %s", command->redirects[i].operator);
+		print_words(&command->redirects[i].target, 1);
+	}
+	putchar('\n');
+	if (command->wrapper_count) {
+		fputs("        looked through:", stdout);
+		print_words(command->wrappers, command->wrapper_count);
+		putchar('\n');
+	}
+	if (rule)
+		printf("        rule: %s\n", rule);
+}
+
+static void print_reach(const struct assessment *assessment)
+{
+	static const char *const files[] = {
+		[REACH_NONE] = "changes no files",
+		[REACH_WORKSPACE] = "can change files of the workspace",
+		[REACH_HOME] = "wants to change files of the home directory",
+		[REACH_SYSTEM] = "wants to change the machine",
+	};
+
+	printf("  reach: %s%s%s\n", files[assessment->files],
+	       assessment->network ? ", talks to other machines" : "",
+	       assessment->remote ? ", changes something there" : "");
+	printf("  %s; confidence %.0f %%\n",
+	       assessment->reversible ? "can be undone" : "cannot be undone",
+	       assessment->confidence * 100);
+}
+
+static void print_text(const struct checked *checked)
+{
+	static const char *const ends[] = {
+		[VERDICT_ALLOW] = "it would run at once, in the sandbox",
+		[VERDICT_ASK] = "a person would be asked first",
+		[VERDICT_DENY] = "it would not be run, whoever asks",
+	};
+	const struct assessment *assessment = &checked->assessment;
+	const struct plan *plan = &checked->plan;
+
+	printf("%s: class %s, risk %s\n", verdict_name(checked->verdict),
+	       class_name(assessment->class), risk_name(assessment->risk));
+	for (const char *const *reason = assessment->reasons; *reason; reason++) {
 		fputs("  ", stdout);
 		output_text(COLOUR_NONE, *reason);
 		putchar('\n');
@@ -78,44 +196,140 @@ static void print_text(const struct plan *plan, const struct assessment *assessm
 		output_text(COLOUR_NONE, plan->opaque_why);
 		putchar('\n');
 	}
+	printf("  %zu command%s in it:\n", plan->count, plan->count == 1 ? "" : "s");
+	for (size_t i = 0; i < plan->count; i++)
+		print_command(&plan->commands[i], assessment->rules[i]);
+	print_reach(assessment);
+	printf("  verdict: %s (%s), level %s: %s\n", verdict_name(checked->verdict),
+	       source_of(assessment), level_name(checked->request->level), ends[checked->verdict]);
+}
+
+/* One line of a batch. */
+static void check_line(const struct request *common, const char *line, size_t length)
+{
+	_cleanup_arena_ struct arena *arena = arena_new();
+	_cleanup_error_ struct error *error = NULL;
+	_cleanup_request_ struct request request;
+	struct checked checked;
+	json_t *object;
+
+	request_init(&request);
+	request.level = common->level;
+	if (request_from_json(line, length, &request, &error) < 0) {
+		object = error_object(error);
+	} else {
+		check_request(arena, &request, &checked);
+		object = check_object(&checked);
+	}
+	output_json(object);
+	json_decref(object);
+}
+
+/* Reads on to the end of the line; what is beyond the limit is counted, not kept. False at the end
+ * of the input. */
+static bool read_line(FILE *input, struct buffer *line, size_t *ret_length)
+{
+	size_t length = 0;
+	int c;
+
+	line->length = 0;
+	while ((c = getc_unlocked(input)) != EOF && c != '\n') {
+		if (length++ < LINE_LIMIT)
+			buffer_add_char(line, (char)c);
+	}
+	*ret_length = length;
+	return c != EOF || length > 0;
+}
+
+static int check_batch(const struct request *common)
+{
+	_cleanup_buffer_ struct buffer line = {0};
+	size_t length;
+
+	output_begin();
+	while (!output_is_closed() && read_line(stdin, &line, &length)) {
+		_cleanup_error_ struct error *error = NULL;
+
+		if (length > LINE_LIMIT) {
+			json_t *object;
+
+			fail(&error, E_INPUT, "the line has %zu bytes, more than %d", length,
+			     LINE_LIMIT);
+			object = error_object(error);
+			output_json(object);
+			json_decref(object);
+		} else {
+			check_line(common, buffer_text(&line), line.length);
+		}
+		fflush(stdout);
+	}
+	if (ferror(stdin)) {
+		_cleanup_error_ struct error *error = NULL;
+
+		fail_errno(&error, E_ENGINE, errno, "cannot read the standard input");
+		return output_error("check", error);
+	}
+	return output_end("check", 0);
+}
+
+/* --batch prints JSON anyway. */
+static bool is_batch(int argc, char **argv)
+{
+	bool batch = false;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--batch") == 0)
+			batch = true;
+		else if (strcmp(argv[i], "--json") != 0)
+			return false;
+	}
+	return batch;
+}
+
+static int print_help(void)
+{
+	printf("usage: ward check [OPTION...] -- COMMAND ARGUMENT...\n"
+	       "       ward check [OPTION...] -c SCRIPT\n"
+	       "       ward check --batch\n\n"
+	       "Says what is known about a command and how it weighs; runs nothing. The options "
+	       "are "
+	       "those of ward run.\n"
+	       "Exits 0 allow, 1 ask, 2 deny, 125 error.\n\n"
+	       "  --json   one object on standard output\n"
+	       "  --batch  reads one object a line, {\"argv\": [...]} or {\"command\": \"TEXT\"}, "
+	       "and "
+	       "prints one a line, in order;\n"
+	       "           {\"error\": ...} for a line that cannot be read. Exits 0\n");
+	return output_end("check", 0);
 }
 
 int verb_check(int argc, char **argv)
 {
-	static const char *const verdicts[] = {"allow", "ask", "deny"};
+	static const int status[] = {[VERDICT_ALLOW] = 0, [VERDICT_ASK] = 1, [VERDICT_DENY] = 2};
 	_cleanup_request_ struct request request;
-	_cleanup_arena_ struct arena *arena = arena_new();
+	_cleanup_arena_ struct arena *arena = NULL;
 	_cleanup_error_ struct error *error = NULL;
-	struct assessment assessment;
-	struct plan plan;
-	int r, status;
+	struct checked checked;
+	int r;
 
 	request_init(&request);
+	if (is_batch(argc, argv))
+		return check_batch(&request);
 	r = options_parse(argc, argv, &request, &error);
-	if (r == 1) {
-		printf("usage: ward check [OPTION...] -- COMMAND ARGUMENT...\n"
-		       "       ward check [OPTION...] -c SCRIPT\n\n"
-		       "Says what is known about a command and how it weighs; runs nothing. The "
-		       "options are those of ward run.\n"
-		       "Exits 0 allow, 1 ask, 2 deny, 125 error.\n\n  --json  one object on "
-		       "standard output\n");
-		return output_end("check", 0);
-	}
+	if (r == 1)
+		return print_help();
 	if (r < 0)
 		return output_error("check", error);
-	parse_request(arena, &request, &plan);
-	assess_plan(arena, &plan, &assessment);
-	status = assessment.class == CLASS_SAFE	 ? CHECK_ALLOW
-		 : assessment.class == CLASS_ASK ? CHECK_ASK
-						 : CHECK_DENY;
+	arena = arena_new();
+	check_request(arena, &request, &checked);
 	output_begin();
 	if (request.json) {
-		json_t *object = check_object(&request, &plan, &assessment, verdicts[status]);
+		json_t *object = check_object(&checked);
 
 		output_json(object);
 		json_decref(object);
 	} else {
-		print_text(&plan, &assessment, verdicts[status]);
+		print_text(&checked);
 	}
-	return output_end("check", status);
+	return output_end("check", status[checked.verdict]);
 }

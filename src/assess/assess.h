@@ -6,6 +6,8 @@
 
 enum class { CLASS_SAFE, CLASS_ASK, CLASS_FORBIDDEN };
 enum risk { RISK_LOW, RISK_MEDIUM, RISK_HIGH, RISK_CRITICAL };
+/* The widest circle of files that change. */
+enum reach { REACH_NONE, REACH_WORKSPACE, REACH_HOME, REACH_SYSTEM };
 
 struct assessment {
 	enum class class;
@@ -15,10 +17,16 @@ struct assessment {
 	const char **reasons; /* NULL-terminated, in words a person understands */
 	bool reversible;
 	double confidence; /* 0 to 1 */
+	enum reach files;
+	bool network;	    /* it talks to other machines */
+	bool remote;	    /* something changes there */
+	bool only_reads;    /* every command is known to change nothing */
+	const char **rules; /* for each command of the plan the weightiest fact's name, or NULL */
 };
 
 const char *class_name(enum class class);
 const char *risk_name(enum risk risk);
+const char *reach_name(enum reach reach);
 /* Everything in *ret_assessment lives in the arena. */
 void assess_plan(struct arena *arena, const struct plan *plan, struct assessment *ret_assessment);
 /* True if every command in it is known to change nothing. */

@@ -1,343 +1,331 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of facts about tools, and how a call is held against it. */
+/* The table of facts about tools. */
 #include "facts.h"
-#include "../base/path.h"
 
-#include <fnmatch.h>
-#include <string.h>
-
-/* Options that stand before the verb and whose value is the next word. */
-static const struct {
-	const char *tools, *with_value;
-} verb_options[] = {
-	{"git", "-C -c --git-dir --work-tree --namespace --exec-path --config-env"},
-	{"kubectl oc",
-	 "-n --namespace --context --cluster --user --kubeconfig -s --server --token --as"},
-	{"helm", "-n --namespace --kube-context --kubeconfig"},
-	{"docker podman", "-H --host -c --context --config -l --log-level --connection --url"},
-	{"npm pnpm yarn", "--prefix --registry --userconfig -C --dir --cwd -w --workspace --tag"},
-	{"cargo", "-C --config --color -Z"},
-	{"systemctl", "-H --host -M --machine -t --type -p --property -n --lines"},
-	{"twine gem poetry uv hatch gh pulumi",
-	 "--cwd --directory -C --project -R --repo -s --stack"},
-};
-
-/* One of the words of a list, each of which may be a glob. */
-static bool matches_one(const char *patterns, const char *word)
-{
-	char pattern[32];
-
-	for (; *patterns; patterns += strspn(patterns, " ")) {
-		size_t length = strcspn(patterns, " ");
-
-		if (strncmp(patterns, word, length) == 0 && word[length] == '\0')
-			return true;
-		if (length < sizeof(pattern) && strcspn(patterns, "*?[") < length) {
-			memcpy(pattern, patterns, length);
-			pattern[length] = '\0';
-			if (fnmatch(pattern, word, 0) == 0)
-				return true;
-		}
-		patterns += length;
-	}
-	return false;
-}
-
-/* True if the word is given in a flag's long form, perhaps shortened or with a value, or among
- * short letters. */
-static bool is_flag(const char *flag, size_t length, const char *word)
-{
-	size_t given = strcspn(word, "=");
-
-	if (strncmp(flag, word, length) == 0 && given == length)
-		return true;
-	if (flag[1] == '-')
-		return given > 2 && given < length && strncmp(flag, word, given) == 0;
-	return length == 2 && word[0] == '-' && word[1] != '-' && strchr(word, flag[1]);
-}
-
-static bool has_flag(const struct command *command, size_t first, const char *flags)
-{
-	for (size_t i = first + 1; i < command->argc; i++) {
-		const char *word = command->argv[i];
-
-		if (strcmp(word, "--") == 0)
-			return false;
-		for (const char *flag = flags; *word == '-' && *flag; flag += strspn(flag, " ")) {
-			size_t length = strcspn(flag, " ");
-
-			if (is_flag(flag, length, word))
-				return true;
-			flag += length;
-		}
-	}
-	return false;
-}
-
-static bool has_verbs(const struct command *command, size_t first, const char *verbs)
-{
-	const char *tool = path_last(command->argv[first]), *with_value = NULL;
-	size_t i = first + 1;
-
-	for (size_t t = 0; t < ELEMENTS(verb_options); t++)
-		if (matches_one(verb_options[t].tools, tool))
-			with_value = verb_options[t].with_value;
-	for (; *verbs; verbs += strspn(verbs, " "), i++) {
-		const char *end = verbs + strcspn(verbs, " ");
-		bool found = false;
-
-		i = parse_operand(command, i, with_value);
-		/* cargo +nightly publish */
-		if (i < command->argc && command->argv[i][0] == '+')
-			i = parse_operand(command, i + 1, with_value);
-		if (i >= command->argc)
-			return false;
-		while (verbs < end) {
-			size_t length = MIN(strcspn(verbs, "|"), (size_t)(end - verbs));
-
-			found |= strlen(command->argv[i]) == length &&
-				 strncmp(command->argv[i], verbs, length) == 0;
-			verbs += length + (verbs + length < end);
-		}
-		if (!found)
-			return false;
-	}
-	return true;
-}
-
-/* Calls test for each operand until it says true. */
-static bool any_operand(const struct command *command, size_t first, bool (*test)(const char *word))
-{
-	bool operands_only = false;
-
-	for (size_t i = first + 1; i < command->argc; i++) {
-		const char *word = command->argv[i];
-
-		if (!operands_only && strcmp(word, "--") == 0)
-			operands_only = true;
-		else if ((operands_only || word[0] != '-') && test(word))
-			return true;
-	}
-	return false;
-}
-
-/* The words of an xargs command are completed from its input. */
-static bool takes_more_words(const struct command *command, size_t first)
-{
-	for (size_t i = 0; i < first; i++)
-		if (strcmp(path_last(command->argv[i]), "xargs") == 0)
-			return true;
-	return false;
-}
-
-static bool is_everything(const char *word)
-{
-	static const char everything[] =
-		"/ /* /** /.* ~ ~/* ~/.* $HOME $HOME/* $HOME/.* ${HOME} ${HOME}/* "
-		"${HOME}/.* /home /home/*";
-	_cleanup_free_ char *path = path_normalise(word);
-
-	return parse_word_in(everything, path, strlen(path));
-}
-
-static bool is_outside(const char *word)
-{
-	static const char here[] = ". * .* .git ~ .. ../*";
-	_cleanup_free_ char *path = path_normalise(word);
-
-	if (path[0] == '/')
-		return !path_is_under(path, "/tmp") && !path_is_under(path, "/var/tmp");
-	return parse_word_in(here, path, strlen(path)) || strncmp(path, "../", 3) == 0 ||
-	       strncmp(path, "~/", 2) == 0 || strncmp(path, "$HOME", 5) == 0 ||
-	       strncmp(path, "${HOME", 6) == 0 || strncmp(path, "$PWD", 4) == 0 ||
-	       strncmp(path, ".git/", 5) == 0 || strcmp(path_last(path), ".git") == 0;
-}
-
-/* What the next build does not make again. */
-static bool is_precious(const char *word)
-{
-	static const char regenerable[] =
-		"node_modules build target dist out __pycache__ .pytest_cache "
-		".mypy_cache .ruff_cache .tox .next coverage *.egg-info";
-	_cleanup_free_ char *path = path_normalise(word);
-
-	return !matches_one(regenerable, path_last(path));
-}
-
-static bool removes_everything(const struct command *command, size_t first)
-{
-	return any_operand(command, first, is_everything);
-}
-
-static bool removes_outside(const struct command *command, size_t first)
-{
-	return !removes_everything(command, first) &&
-	       (takes_more_words(command, first) || any_operand(command, first, is_outside));
-}
-
-static bool removes_precious(const struct command *command, size_t first)
-{
-	return !removes_everything(command, first) && !removes_outside(command, first) &&
-	       any_operand(command, first, is_precious);
-}
-
-bool facts_is_disk(const char *path)
-{
-	static const char disks[] =
-		"/dev/sd[a-z]* /dev/hd[a-z]* /dev/vd[a-z]* /dev/xvd* /dev/nvme* /dev/mmcblk* "
-		"/dev/disk/* /dev/mapper/* /dev/dm-* /dev/md[0-9]* /dev/mem /dev/kmem";
-	_cleanup_free_ char *normal = path_normalise(path);
-
-	return matches_one(disks, normal);
-}
-
-static bool writes_disk(const struct command *command, size_t first)
-{
-	return any_operand(command, first, facts_is_disk);
-}
-
-static bool is_disk_output(const char *word)
-{
-	return strncmp(word, "of=", 3) == 0 && facts_is_disk(word + 3);
-}
-
-static bool copies_to_disk(const struct command *command, size_t first)
-{
-	return any_operand(command, first, is_disk_output);
-}
-
-static bool is_forced_refspec(const char *word)
-{
-	return word[0] == '+' || (word[0] == ':' && word[1]);
-}
-
-static bool forces_refspec(const struct command *command, size_t first)
-{
-	return any_operand(command, first, is_forced_refspec);
-}
+#define SAFE	  CLASS_SAFE
+#define ASK	  CLASS_ASK
+#define FORBIDDEN CLASS_FORBIDDEN
+#define LOW	  RISK_LOW
+#define MEDIUM	  RISK_MEDIUM
+#define HIGH	  RISK_HIGH
+#define CRITICAL  RISK_CRITICAL
 
 static const char recursive[] = "-r -R --recursive";
 
 /* clang-format off */
 const struct fact facts[] = {
 	/* deleting */
-	{"rm", NULL, recursive, removes_everything, CLASS_FORBIDDEN, RISK_CRITICAL, true, "data deletion",
-	 "it deletes the whole file system or home directory"},
-	{"rm", NULL, recursive, removes_outside, CLASS_ASK, RISK_HIGH, true, "data deletion",
+	{"delete-everything", "rm", NULL, recursive, removes_everything, FORBIDDEN, CRITICAL, FINAL | FILES_SYSTEM,
+	 "data deletion", "it deletes the whole file system or home directory"},
+	{"delete-outside", "rm", NULL, recursive, removes_outside, ASK, HIGH, FINAL, "data deletion",
 	 "it deletes whole directories outside of the work at hand, or all of it"},
-	{"rm", NULL, recursive, removes_precious, CLASS_SAFE, RISK_MEDIUM, true, "data deletion",
-	 "it deletes whole directories"},
-	{"find", NULL, "-delete", NULL, CLASS_SAFE, RISK_MEDIUM, true, "data deletion",
+	{"delete-directories", "rm", NULL, recursive, removes_precious, ASK, MEDIUM, FINAL, "data deletion",
+	 "it deletes whole directories that no build makes again"},
+	{"delete-all-files", "rm shred unlink", NULL, NULL, removes_all_here, ASK, MEDIUM, FINAL, "data deletion",
+	 "it deletes all files of a directory"},
+	{"shred", "shred srm", NULL, NULL, NULL, ASK, MEDIUM, FINAL, "data deletion", "it deletes for good"},
+	{"find-delete", "find", NULL, NULL, finds_and_removes, ASK, MEDIUM, FINAL, "data deletion",
 	 "it deletes every file that it finds"},
-	{"git", "clean", "-f --force", NULL, CLASS_ASK, RISK_MEDIUM, true, "data deletion",
+
+	/* work that git holds, or does not */
+	{"git-clean", "git", "clean", "-f --force", cleans, ASK, MEDIUM, FINAL, "data deletion",
 	 "it deletes files that git has no copy of"},
-	{"git", "reset", "--hard", NULL, CLASS_ASK, RISK_MEDIUM, true, "data deletion",
+	{"git-reset-hard", "git", "reset", "--hard", NULL, ASK, MEDIUM, FINAL, "data deletion",
 	 "it throws away changes that are not committed"},
+	{"git-checkout-files", "git", "checkout", NULL, discards_files, ASK, MEDIUM, FINAL, "data deletion",
+	 "it throws away changes that are not committed"},
+	{"git-restore", "git", "restore", NULL, restores_files, ASK, MEDIUM, FINAL, "data deletion",
+	 "it throws away changes that are not committed"},
+	{"git-switch-force", "git", "switch", "-f --force --discard-changes", NULL, ASK, MEDIUM, FINAL, "data deletion",
+	 "it throws away changes that are not committed"},
+	{"git-stash-drop", "git", "stash drop|clear", NULL, NULL, ASK, MEDIUM, FINAL, "data deletion",
+	 "it throws away changes that are not committed"},
+	{"git-rm-force", "git", "rm", "-f --force", NULL, ASK, MEDIUM, FINAL, "data deletion",
+	 "it throws away changes that are not committed"},
+	{"git-branch-delete", "git", "branch", "-D", NULL, ASK, MEDIUM, FINAL, "history",
+	 "it deletes a branch whose commits may be nowhere else"},
+	{"git-worktree-remove", "git", "worktree remove", "-f --force", NULL, ASK, MEDIUM, FINAL, "data deletion",
+	 "it throws away changes that are not committed"},
+	{"git-rewrite", "git", "filter-branch|filter-repo", NULL, NULL, ASK, HIGH, FINAL, "history",
+	 "it rewrites the history of the repository"},
+	{"git-filter-repo", "git-filter-repo bfg", NULL, NULL, NULL, ASK, HIGH, FINAL, "history",
+	 "it rewrites the history of the repository"},
+	{"git-reflog", "git", "reflog expire|delete", NULL, NULL, ASK, HIGH, FINAL, "history",
+	 "it deletes what lost commits could be found by"},
+	{"git-gc-prune", "git", "gc", "--prune=now --prune=all", NULL, ASK, HIGH, FINAL, "history",
+	 "it deletes commits that nothing points to"},
+	{"git-prune", "git", "prune", NULL, cleans, ASK, HIGH, FINAL, "history", "it deletes commits that nothing points to"},
+	{"git-update-ref", "git", "update-ref", "-d --delete", NULL, ASK, MEDIUM, FINAL, "history",
+	 "it deletes a reference whose commits may be nowhere else"},
 
 	/* disks */
-	{"mkfs mkfs.* mke2fs mkswap blkdiscard shred tee", NULL, NULL, writes_disk, CLASS_FORBIDDEN, RISK_CRITICAL, true,
-	 "disk", "it overwrites a disk"},
-	{"wipefs", NULL, "-a --all -o --offset", writes_disk, CLASS_FORBIDDEN, RISK_CRITICAL, true, "disk",
+	{"disk-format", "mkfs mkfs.* mke2fs mkswap blkdiscard shred tee badblocks cryptsetup pvcreate nvme hdparm", NULL, NULL,
+	 writes_disk, FORBIDDEN, CRITICAL, FINAL | FILES_SYSTEM, "disk", "it overwrites a disk"},
+	{"disk-wipe", "wipefs", NULL, "-a --all -o --offset", writes_disk, FORBIDDEN, CRITICAL, FINAL | FILES_SYSTEM, "disk",
 	 "it overwrites a disk"},
-	{"dd", NULL, NULL, copies_to_disk, CLASS_FORBIDDEN, RISK_CRITICAL, true, "disk", "it overwrites a disk"},
+	{"disk-partition", "fdisk sfdisk cfdisk gdisk sgdisk parted", NULL, NULL, partitions_disk, FORBIDDEN, CRITICAL,
+	 FINAL | FILES_SYSTEM, "disk", "it changes the partitions of a disk"},
+	{"disk-copy", "dd cp mv ddrescue", NULL, NULL, copies_to_disk, FORBIDDEN, CRITICAL, FINAL | FILES_SYSTEM, "disk",
+	 "it overwrites a disk"},
+	{"volume-remove", "lvremove vgremove pvremove zpool zfs", NULL, NULL, NULL, ASK, CRITICAL, FINAL | FILES_SYSTEM, "disk",
+	 "it changes the volumes of a disk"},
 
 	/* what others see */
-	{"git", "push", NULL, NULL, CLASS_ASK, RISK_MEDIUM, false, "publishing", "it sends commits to others"},
-	{"git", "push", "-f --force --force-with-lease --mirror -d --delete --prune", NULL, CLASS_ASK, RISK_HIGH, true,
-	 "history", "it rewrites or deletes what others may already have"},
-	{"git", "push", NULL, forces_refspec, CLASS_ASK, RISK_HIGH, true, "history",
+	{"git-push", "git", "push", NULL, pushes, ASK, MEDIUM, NETWORK | REMOTE, "publishing", "it sends commits to others"},
+	{"git-push-force", "git", "push", "-f --force --force-with-lease --mirror -d --delete --prune", pushes, ASK, HIGH,
+	 FINAL | NETWORK | REMOTE, "history", "it rewrites or deletes what others may already have"},
+	{"git-push-force", "git", "push", NULL, forces_refspec, ASK, HIGH, FINAL | NETWORK | REMOTE, "history",
 	 "it rewrites or deletes what others may already have"},
-	{"npm pnpm yarn", "publish|unpublish|deprecate", NULL, NULL, CLASS_ASK, RISK_HIGH, true, "publishing",
+	{"npm-publish", "npm pnpm yarn bun lerna", "publish|unpublish|deprecate", NULL, pushes, ASK, HIGH,
+	 FINAL | NETWORK | REMOTE, "publishing", "it changes a package that the public installs"},
+	{"npm-registry", "npm pnpm", "dist-tag|owner|access|token|login|adduser|hook|team", NULL, NULL, ASK, HIGH,
+	 NETWORK | REMOTE, "publishing", "it changes an account of the package registry"},
+	{"npm-publish", "yarn", "npm publish", NULL, NULL, ASK, HIGH, FINAL | NETWORK | REMOTE, "publishing",
 	 "it changes a package that the public installs"},
-	{"twine", "upload", NULL, NULL, CLASS_ASK, RISK_HIGH, true, "publishing", "it publishes a package"},
-	{"cargo", "publish|yank", NULL, NULL, CLASS_ASK, RISK_HIGH, true, "publishing",
+	{"release-tool", "semantic-release release-it goreleaser np", NULL, NULL, NULL, ASK, HIGH, FINAL | NETWORK | REMOTE,
+	 "publishing", "it publishes a release"},
+	{"package-publish", "changeset vsce ovsx poetry uv hatch flit pdm jsr", "publish", NULL, NULL, ASK, HIGH,
+	 FINAL | NETWORK | REMOTE, "publishing", "it publishes a package"},
+	{"package-publish", "dart flutter", "pub publish", NULL, pushes, ASK, HIGH, FINAL | NETWORK | REMOTE, "publishing",
+	 "it publishes a package"},
+	{"package-publish", "twine anaconda", "upload", NULL, NULL, ASK, HIGH, FINAL | NETWORK | REMOTE, "publishing",
+	 "it publishes a package"},
+	{"cargo-publish", "cargo", "publish|yank|owner|login", NULL, pushes, ASK, HIGH, FINAL | NETWORK | REMOTE, "publishing",
 	 "it changes a package that the public installs"},
-	{"gem", "push|yank", NULL, NULL, CLASS_ASK, RISK_HIGH, true, "publishing",
+	{"package-publish", "gem", "push|yank|owner", NULL, NULL, ASK, HIGH, FINAL | NETWORK | REMOTE, "publishing",
 	 "it changes a package that the public installs"},
-	{"poetry uv hatch flit", "publish", NULL, NULL, CLASS_ASK, RISK_HIGH, true, "publishing", "it publishes a package"},
-	{"docker podman", "push", NULL, NULL, CLASS_ASK, RISK_HIGH, false, "publishing", "it publishes an image"},
+	{"package-publish", "dotnet", "nuget push|delete", NULL, NULL, ASK, HIGH, FINAL | NETWORK | REMOTE, "publishing",
+	 "it changes a package that the public installs"},
+	{"package-publish", "nuget", "push|delete", NULL, NULL, ASK, HIGH, FINAL | NETWORK | REMOTE, "publishing",
+	 "it changes a package that the public installs"},
+	{"package-publish", "pod", "trunk push|delete", NULL, NULL, ASK, HIGH, FINAL | NETWORK | REMOTE, "publishing",
+	 "it changes a package that the public installs"},
+	{"build-goal", "mvn mvnw gradle gradlew sbt rails rake mix php artisan manage.py", NULL, NULL, has_goal, ASK, HIGH,
+	 FINAL | NETWORK | REMOTE, "publishing", "it publishes, deploys or empties a database"},
+	{"image-push", "docker podman buildah crane", "push", NULL, NULL, ASK, HIGH, NETWORK | REMOTE, "publishing",
+	 "it publishes an image"},
+	{"image-push", "docker", "image|manifest push", NULL, NULL, ASK, HIGH, NETWORK | REMOTE, "publishing",
+	 "it publishes an image"},
+	{"image-push", "docker podman", "build|buildx", "--push", NULL, ASK, HIGH, NETWORK | REMOTE, "publishing",
+	 "it publishes an image"},
+	{"image-push", "skopeo", "copy|sync|delete", NULL, NULL, ASK, HIGH, NETWORK | REMOTE, "publishing",
+	 "it publishes an image"},
+	{"forge-release", "gh glab", "release create|delete|edit|upload|delete-asset", NULL, NULL, ASK, HIGH,
+	 FINAL | NETWORK | REMOTE, "publishing", "it changes a published release"},
+	{"forge-repository", "gh glab", "repo|project delete|create|archive|rename|edit|deploy-key|sync", NULL, NULL, ASK, HIGH,
+	 FINAL | NETWORK | REMOTE, "publishing", "it changes a repository that others use"},
+	{"forge-write", "gh glab", "pr|mr|issue create|merge|close|comment|edit|delete|review|reopen|ready|note", NULL, NULL, ASK,
+	 MEDIUM, NETWORK | REMOTE, "publishing", "it writes where others read"},
+	{"forge-write", "gh glab", "gist|secret|variable|workflow|run|label|ssh-key|gpg-key|cache "
+	 "create|delete|set|run|edit|enable|disable|add|cancel|rerun", NULL, NULL, ASK, HIGH, NETWORK | REMOTE, "publishing",
+	 "it changes settings or runs of a repository that others use"},
+	{"forge-api", "gh glab", "api", NULL, writes_api, ASK, HIGH, NETWORK | REMOTE, "publishing",
+	 "it changes something through an interface of another machine"},
+	{"http-write", "curl http https xh", NULL, NULL, writes_api, ASK, MEDIUM, NETWORK | REMOTE, "network",
+	 "it changes something through an interface of another machine"},
 
 	/* other machines and services */
-	{"terraform tofu", "apply|destroy", NULL, NULL, CLASS_ASK, RISK_HIGH, true, "infrastructure",
-	 "it changes running infrastructure"},
-	{"pulumi", "up|destroy", NULL, NULL, CLASS_ASK, RISK_HIGH, true, "infrastructure",
-	 "it changes running infrastructure"},
-	{"kubectl oc", "delete|apply|replace|drain|scale|patch|edit", NULL, NULL, CLASS_ASK, RISK_HIGH, true,
+	{"infrastructure", "terraform tofu terragrunt",
+	 "apply|destroy|import|taint|untaint|force-unlock|apply-all|destroy-all|run-all", NULL, NULL, ASK, HIGH,
+	 FINAL | NETWORK | REMOTE, "infrastructure", "it changes running infrastructure"},
+	{"infrastructure", "terraform tofu terragrunt", "state rm|mv|push|replace-provider", NULL, NULL, ASK, HIGH,
+	 FINAL | NETWORK | REMOTE, "infrastructure", "it changes what is known of running infrastructure"},
+	{"infrastructure", "pulumi", "up|update|destroy|refresh|import|cancel", NULL, NULL, ASK, HIGH, FINAL | NETWORK | REMOTE,
+	 "infrastructure", "it changes running infrastructure"},
+	{"infrastructure", "cdk sam serverless sls", "deploy|destroy|remove|delete|bootstrap", NULL, NULL, ASK, HIGH,
+	 FINAL | NETWORK | REMOTE, "infrastructure", "it changes running infrastructure"},
+	{"infrastructure", "ansible ansible-playbook packer chef-client puppet salt", NULL, NULL, NULL, ASK, HIGH,
+	 FINAL | NETWORK | REMOTE, "infrastructure", "it changes other machines"},
+	{"cluster", "kubectl oc",
+	 "delete|apply|create|replace|drain|cordon|uncordon|scale|patch|edit|rollout|set|label|annotate|taint|run|expose|exec|cp|"
+	 "autoscale|debug", NULL, NULL, ASK, HIGH, FINAL | NETWORK | REMOTE, "infrastructure", "it changes a running cluster"},
+	{"cluster", "helm", "install|upgrade|uninstall|delete|rollback|push", NULL, NULL, ASK, HIGH, FINAL | NETWORK | REMOTE,
 	 "infrastructure", "it changes a running cluster"},
-	{"helm", "install|upgrade|uninstall|delete|rollback", NULL, NULL, CLASS_ASK, RISK_HIGH, true, "infrastructure",
-	 "it changes a running cluster"},
-	{"docker podman", "system|volume|image|container|network|builder prune", NULL, NULL, CLASS_ASK, RISK_MEDIUM, true,
+	{"cluster", "argocd flux nomad istioctl eksctl kops", NULL, NULL, has_cloud_verb, ASK, HIGH, FINAL | NETWORK | REMOTE,
+	 "infrastructure", "it changes a running cluster"},
+	{"cloud", "aws gcloud gsutil az doctl oci ibmcloud linode-cli hcloud bq", NULL, NULL, has_cloud_verb, ASK, HIGH,
+	 FINAL | NETWORK | REMOTE, "infrastructure", "it changes something that is kept or runs in a cloud"},
+	{"deploy", "vercel netlify fly flyctl firebase wrangler railway eb amplify kamal cap surge now heroku dokku render",
+	 "deploy|publish|delete|destroy|remove|up|push|production|rollback|promote|apps:destroy|pg:reset|secrets|secret|hosting|"
+	 "launch|terminate|releases:rollback|config:set|ps:*", NULL, NULL, ASK, HIGH, NETWORK | REMOTE, "deployment",
+	 "it changes what is running for others"},
+	{"deploy", "vercel netlify", NULL, "--prod", NULL, ASK, HIGH, NETWORK | REMOTE, "deployment",
+	 "it changes what is running for others"},
+	{"prune-images", "docker podman", "system|volume|image|container|network|builder prune", NULL, NULL, ASK, MEDIUM, FINAL,
 	 "data deletion", "it deletes containers, images or volumes that nothing uses right now"},
-	{"curl wget", NULL, NULL, NULL, CLASS_SAFE, RISK_LOW, false, "network", "it talks to other machines"},
+	{"remove-volumes", "docker podman", "volume rm|remove", NULL, NULL, ASK, MEDIUM, FINAL, "data deletion",
+	 "it deletes the data of containers"},
+	{"compose-volumes", "docker podman", "compose", "-v --volumes", NULL, ASK, MEDIUM, FINAL, "data deletion",
+	 "it deletes the data of containers"},
+	{"privileged-container", "docker podman", "run", "--privileged", NULL, ASK, HIGH, FILES_SYSTEM, "privilege",
+	 "a container with all rights owns the machine"},
+	{"remote-shell", "ssh mosh telnet", NULL, NULL, calls_remote, ASK, HIGH, NETWORK | REMOTE, "remote",
+	 "it works on another machine, where no sandbox holds"},
+	{"remote-copy", "scp rsync sftp", NULL, NULL, copies_to_host, ASK, HIGH, NETWORK | REMOTE, "remote",
+	 "it writes files to another machine"},
+
+	/* databases */
+	{"database-ruin", "psql mysql mariadb sqlite3 sqlcmd clickhouse-client duckdb redis-cli mongosh mongo cockroach bq", NULL,
+	 NULL, runs_ruinous_sql, ASK, HIGH, FINAL, "data deletion", "it deletes tables or all rows of a database"},
+	{"database-drop", "dropdb dropuser", NULL, NULL, NULL, ASK, HIGH, FINAL, "data deletion", "it deletes a database"},
+	{"database-drop", "mysqladmin", "drop", NULL, NULL, ASK, HIGH, FINAL, "data deletion", "it deletes a database"},
+	{"database-reset", "prisma", "migrate reset", NULL, NULL, ASK, HIGH, FINAL, "data deletion", "it empties a database"},
+	{"database-reset", "prisma", "db push", "--force-reset --accept-data-loss", NULL, ASK, HIGH, FINAL, "data deletion",
+	 "it empties a database"},
+	{"database-reset", "supabase", "db reset", NULL, NULL, ASK, HIGH, FINAL, "data deletion", "it empties a database"},
+
+	/* credentials */
+	{"read-credentials",
+	 "cat less more head tail bat tac nl od xxd hexdump strings base64 base32 cp mv scp rsync grep egrep rg sed awk tar zip "
+	 "gzip nc ncat source . dd tee xclip pbcopy openssl vim vi nano code", NULL, NULL, reads_secret, ASK, HIGH, 0,
+	 "credentials", "it reads credentials"},
+	{"send-credentials", "curl wget http https xh", NULL, NULL, sends_file, ASK, HIGH, NETWORK | REMOTE | FINAL,
+	 "credentials", "it sends credentials to another machine"},
+	{"forge-credentials", "gh glab", "auth token|login|refresh|setup-git|status", "--show-token -t", NULL, ASK, HIGH, 0,
+	 "credentials", "it reads credentials"},
+	{"forge-credentials", "gh glab", "auth token|login|refresh|setup-git", NULL, NULL, ASK, HIGH, FILES_HOME, "credentials",
+	 "it reads or changes credentials"},
+	{"cloud-credentials", "aws", "configure", NULL, NULL, ASK, HIGH, FILES_HOME, "credentials",
+	 "it reads or changes credentials"},
+	{"cloud-credentials", "aws", "sts|secretsmanager|ssm|ecr get-*|assume-role*", NULL, NULL, ASK, HIGH, NETWORK,
+	 "credentials", "it reads credentials"},
+	{"cloud-credentials", "gcloud", "auth|secrets", NULL, NULL, ASK, HIGH, FILES_HOME, "credentials",
+	 "it reads or changes credentials"},
+	{"cloud-credentials", "az", "login|account|keyvault", NULL, NULL, ASK, HIGH, FILES_HOME, "credentials",
+	 "it reads or changes credentials"},
+	{"cluster-credentials", "kubectl oc", "get|describe secret|secrets|secret/*|secrets/*", NULL, NULL, ASK, HIGH, NETWORK,
+	 "credentials", "it reads credentials"},
+	{"registry-login", "docker podman helm", "login", NULL, NULL, ASK, MEDIUM, FILES_HOME, "credentials",
+	 "it changes credentials"},
+	{"vault", "vault", "read|kv|write|delete|login|token", NULL, NULL, ASK, HIGH, NETWORK, "credentials",
+	 "it reads or changes credentials"},
+	{"password-manager", "pass op bw lpass secret-tool security", NULL, NULL, NULL, ASK, HIGH, 0, "credentials",
+	 "it reads credentials"},
+	{"export-keys", "gpg gpg2", NULL, "--export-secret-keys --export-secret-subkeys --delete-secret-keys", NULL, ASK, HIGH, 0,
+	 "credentials", "it reads or deletes private keys"},
 
 	/* this machine */
-	{"sudo su doas pkexec", NULL, NULL, NULL, CLASS_ASK, RISK_HIGH, false, "privilege", "it runs as another user"},
-	{"shutdown reboot poweroff halt", NULL, NULL, NULL, CLASS_ASK, RISK_HIGH, false, "system",
+	{"other-user", "sudo su doas pkexec runuser sudoedit", NULL, NULL, NULL, ASK, HIGH, FILES_SYSTEM, "privilege",
+	 "it runs as another user"},
+	{"capabilities", "setcap visudo usermod useradd userdel adduser deluser groupadd groupmod groupdel gpasswd passwd "
+	 "chpasswd chsh vipw", NULL, NULL, NULL, ASK, HIGH, FILES_SYSTEM, "privilege", "it changes who may do what on this machine"},
+	{"set-id", "chmod install", NULL, NULL, gives_set_id, ASK, HIGH, FILES_SYSTEM, "privilege",
+	 "it lets a program run with the rights of its owner"},
+	{"kernel", "insmod modprobe rmmod kexec mount umount losetup swapon swapoff iptables ip6tables nft ufw firewall-cmd setenforce",
+	 NULL, NULL, NULL, ASK, HIGH, FILES_SYSTEM, "system", "it changes the running system"},
+	{"kernel", "sysctl", NULL, "-w --write -p --load --system", NULL, ASK, HIGH, FILES_SYSTEM, "system",
+	 "it changes the running system"},
+	{"system-packages", "apt apt-get aptitude yum dnf zypper microdnf pkg port emerge nala",
+	 "install|remove|purge|autoremove|upgrade|dist-upgrade|full-upgrade|update|reinstall|downgrade|erase|localinstall|"
+	 "group*|in|rm|up|dup", NULL, NULL, ASK, HIGH, NETWORK | FILES_SYSTEM, "system", "it changes the programs of this machine"},
+	{"system-packages", "dpkg rpm", NULL, "-i --install -r --remove -P --purge -U --upgrade -e --erase -F --configure", NULL,
+	 ASK, HIGH, FILES_SYSTEM, "system", "it changes the programs of this machine"},
+	{"system-packages", "pacman yay paru", NULL, "-S -R -U --sync --remove --upgrade", NULL, ASK, HIGH, NETWORK | FILES_SYSTEM,
+	 "system", "it changes the programs of this machine"},
+	{"system-packages", "apk", "add|del|upgrade|fix", NULL, NULL, ASK, HIGH, NETWORK | FILES_SYSTEM, "system",
+	 "it changes the programs of this machine"},
+	{"system-packages", "snap flatpak brew", "install|remove|uninstall|upgrade|refresh|update|reinstall|tap|services|cleanup",
+	 NULL, NULL, ASK, MEDIUM, NETWORK | FILES_SYSTEM, "system", "it changes the programs of this machine"},
+	{"global-packages", "npm pnpm yarn bun", "install|i|add|uninstall|remove|rm|update|link|global", NULL, installs_globally, ASK,
+	 MEDIUM, NETWORK | FILES_SYSTEM, "system", "it installs for everybody on this machine"},
+	{"pip-system", "pip pip3 uv", "install|pip|uninstall", "--break-system-packages --system", NULL, ASK, MEDIUM,
+	 NETWORK | FILES_SYSTEM, "system", "it installs for everybody on this machine"},
+	{"stop-machine", "shutdown reboot poweroff halt", NULL, NULL, NULL, ASK, HIGH, FILES_SYSTEM, "system",
 	 "it stops the machine"},
-	{"init telinit", "0|6", NULL, NULL, CLASS_ASK, RISK_HIGH, false, "system", "it stops the machine"},
-	{"systemctl", "reboot|poweroff|halt|kexec|suspend|hibernate", NULL, NULL, CLASS_ASK, RISK_HIGH, false, "system",
-	 "it stops the machine"},
-	{"systemctl", "stop|disable|mask|kill|isolate|restart", NULL, NULL, CLASS_ASK, RISK_MEDIUM, false, "system",
-	 "it stops services of this machine"},
+	{"stop-machine", "init telinit", "0|6", NULL, NULL, ASK, HIGH, FILES_SYSTEM, "system", "it stops the machine"},
+	{"stop-machine", "systemctl", "reboot|poweroff|halt|kexec|suspend|hibernate|rescue|emergency", NULL, NULL, ASK, HIGH,
+	 FILES_SYSTEM, "system", "it stops the machine"},
+	{"services", "systemctl", "stop|start|enable|disable|mask|unmask|kill|isolate|restart|reload|try-restart|edit|set-*|"
+	 "daemon-reload|revert", NULL, NULL, ASK, MEDIUM, FILES_SYSTEM, "system", "it changes services of this machine"},
+	{"services", "service rc-service", "* stop|start|restart|reload|force-reload", NULL, NULL, ASK, MEDIUM, FILES_SYSTEM,
+	 "system", "it changes services of this machine"},
+	{"services", "launchctl initctl update-rc.d chkconfig supervisorctl loginctl", NULL, NULL, NULL, ASK, MEDIUM, FILES_SYSTEM,
+	 "system", "it changes services of this machine"},
+	{"kill-all", "kill", NULL, NULL, kills_all, ASK, HIGH, 0, "system", "it ends every process that it can"},
+	{"kill-all", "killall killall5", NULL, NULL, NULL, ASK, MEDIUM, 0, "system", "it ends every process of a name"},
+	{"crontab", "crontab", NULL, NULL, replaces_crontab, ASK, HIGH, FINAL | FILES_SYSTEM, "system",
+	 "it changes what runs by itself later"},
+	{"scheduled", "at batch", NULL, NULL, NULL, ASK, MEDIUM, FILES_SYSTEM, "system", "it runs something later, unseen"},
+
+	/* talks to other machines, and is fine in a sandbox */
+	{"download", "curl wget", NULL, NULL, NULL, SAFE, LOW, NETWORK, "network", "it talks to other machines"},
+	{"git-remote", "git", "fetch|pull|clone|ls-remote|submodule", NULL, NULL, SAFE, LOW, NETWORK, "network",
+	 "it talks to other machines"},
+	{"packages", "npm pnpm yarn bun", "install|i|ci|add|update|upgrade|audit|dlx|create|init", NULL, NULL, SAFE, LOW, NETWORK,
+	 "network", "it may fetch packages"},
+	{"packages", "pip pip3 pipx uv poetry conda mamba gem bundle composer cargo go mvn gradle",
+	 "install|add|sync|update|lock|fetch|get|mod|download|require", NULL, NULL, SAFE, LOW, NETWORK, "network",
+	 "it may fetch packages"},
+	{"packages", "npx bunx", NULL, NULL, NULL, SAFE, LOW, NETWORK, "network", "it may fetch packages"},
 };
 /* clang-format on */
 const size_t fact_count = ELEMENTS(facts);
 
 const struct fact fact_fork_bomb = {
-	.class = CLASS_FORBIDDEN,
-	.risk = RISK_CRITICAL,
+	.name = "fork-bomb",
+	.class = FORBIDDEN,
+	.risk = CRITICAL,
 	.category = "resource exhaustion",
 	.reason = "a function starts itself twice over, without end",
 };
 const struct fact fact_remote_code = {
-	.class = CLASS_ASK,
-	.risk = RISK_HIGH,
-	.final = true,
+	.name = "remote-code",
+	.class = ASK,
+	.risk = HIGH,
+	.effects = FINAL | NETWORK,
 	.category = "remote code",
 	.reason = "it runs what it downloads, unseen",
 };
+const struct fact fact_hidden_code = {
+	.name = "hidden-code",
+	.class = ASK,
+	.risk = HIGH,
+	.effects = FINAL,
+	.category = "hidden code",
+	.reason = "it runs a text that was made unreadable",
+};
 const struct fact fact_disk_redirect = {
-	.class = CLASS_FORBIDDEN,
-	.risk = RISK_CRITICAL,
-	.final = true,
+	.name = "disk-redirect",
+	.class = FORBIDDEN,
+	.risk = CRITICAL,
+	.effects = FINAL | FILES_SYSTEM,
 	.category = "disk",
 	.reason = "it overwrites a disk",
 };
-
-bool fact_matches(const struct fact *fact, const struct command *command, size_t first)
-{
-	return matches_one(fact->tools, path_last(command->argv[first])) &&
-	       (!fact->verbs || has_verbs(command, first, fact->verbs)) &&
-	       (!fact->flags || has_flag(command, first, fact->flags)) &&
-	       (!fact->holds || fact->holds(command, first));
-}
-
-bool facts_is_downloader(const char *program)
-{
-	return matches_one("curl wget fetch aria2c http https", path_last(program));
-}
-
-static bool is_substitution(const char *word)
-{
-	return strstr(word, "$(") || strchr(word, '`') || strstr(word, "<(");
-}
-
-bool facts_runs_input(const struct command *command, size_t first)
-{
-	const char *name = path_last(command->argv[first]);
-	bool shell = matches_one("sh bash dash zsh ksh ash mksh", name);
-	size_t operand = parse_operand(command, first + 1, "-o -O --rcfile --init-file");
-
-	if (matches_one("eval source .", name))
-		return any_operand(command, first, is_substitution);
-	if (!shell && !matches_one("python python[23]* perl ruby node", name))
-		return false;
-	for (size_t i = 0; i < command->redirect_count; i++)
-		if (command->redirects[i].operator[0] == '<')
-			return is_substitution(command->redirects[i].target);
-	if (operand < command->argc && strcmp(command->argv[operand], "-") != 0)
-		return (shell && has_flag(command, first, "-s")) ||
-		       (command->dynamic && is_substitution(command->argv[operand]));
-	/* python -mjson.tool reads data, sh -e reads commands */
-	return shell ? !has_flag(command, first, "--version --help") : operand == first + 1;
-}
+const struct fact fact_secret_redirect = {
+	.name = "read-credentials",
+	.class = ASK,
+	.risk = HIGH,
+	.category = "credentials",
+	.reason = "it reads credentials",
+};
+const struct fact fact_sql_input = {
+	.name = "database-ruin",
+	.class = ASK,
+	.risk = HIGH,
+	.effects = FINAL,
+	.category = "data deletion",
+	.reason = "it deletes tables or all rows of a database",
+};
+const struct fact fact_exfiltration = {
+	.name = "send-environment",
+	.class = ASK,
+	.risk = HIGH,
+	.effects = FINAL | NETWORK | REMOTE,
+	.category = "credentials",
+	.reason = "it may send variables or credentials to another machine",
+};
+const struct fact fact_unread = {
+	.name = "unread",
+	.class = ASK,
+	.risk = MEDIUM,
+	.category = "unknown",
+	.reason = "what could not be read could be anything",
+};
+const struct fact fact_unnamed = {
+	.name = "unnamed",
+	.class = ASK,
+	.risk = MEDIUM,
+	.category = "unknown",
+	.reason = "which programs run is not known, and the text holds words of dangerous ones",
+};

@@ -396,11 +396,14 @@ static enum reserved reserved_word(const struct word *word)
 	return NOT_RESERVED;
 }
 
-/* True if the word was one; *ret_esac if it ends the case around it. */
+/* True if the word was one (behind a pipe `time` is a program); *ret_esac if it ends the case
+ * around it. */
 static bool lex_reserved(struct lexer *lexer, struct draft **draft, const struct word *word,
-			 bool *ret_esac)
+			 bool piped, bool *ret_esac)
 {
-	switch (reserved_word(word)) {
+	enum reserved reserved = reserved_word(word);
+
+	switch (reserved == TIME && piped ? NOT_RESERVED : reserved) {
 	case NOT_RESERVED:
 		return false;
 	case STEP_OVER:
@@ -452,7 +455,7 @@ static bool is_descriptor(const struct word *word, int *ret_fd)
 
 /* One word of a simple command, or what a reserved word begins. True if it was the esac of the case
  * around. */
-static bool lex_command_word(struct lexer *lexer, struct draft **draft)
+static bool lex_command_word(struct lexer *lexer, struct draft **draft, bool piped)
 {
 	_cleanup_word_ struct word word = {0};
 	struct command *command = &(*draft)->command;
@@ -467,7 +470,7 @@ static bool lex_command_word(struct lexer *lexer, struct draft **draft)
 		lex_redirect(lexer, *draft, fd);
 		return false;
 	}
-	if (is_empty(*draft) && lex_reserved(lexer, draft, &word, &esac))
+	if (is_empty(*draft) && lex_reserved(lexer, draft, &word, piped, &esac))
 		return esac;
 	command->dynamic |= word.dynamic;
 	if (command->argc == 0 && word.value) {
@@ -511,6 +514,7 @@ static void lex_parenthesis(struct lexer *lexer, struct draft **draft)
 enum end lex_list(struct lexer *lexer, enum context context)
 {
 	struct draft *draft = new_draft(lexer);
+	bool piped = false;
 
 	while (!lexer->state->stopped) {
 		int c;
@@ -524,8 +528,9 @@ enum end lex_list(struct lexer *lexer, enum context context)
 		} else if (c == '(') {
 			lex_parenthesis(lexer, &draft);
 		} else if (lex_at_word(lexer)) {
-			if (lex_command_word(lexer, &draft) && context == CASE_BRANCH)
+			if (lex_command_word(lexer, &draft, piped) && context == CASE_BRANCH)
 				return END_ESAC;
+			piped = false;
 		} else {
 			finish(lexer, &draft);
 			if (c < 0)
@@ -543,8 +548,10 @@ enum end lex_list(struct lexer *lexer, enum context context)
 					return END_BRANCH;
 				lex_stop(lexer, "a branch ends outside of a case");
 			} else {
-				lexer->at++; /* ; & and |, once or twice: a command ends either way
-					      */
+				/* ; & and the like: a command ends either way */
+				piped = !lex_take(lexer, "||") &&
+					(lex_take(lexer, "|&") || lex_take(lexer, "|"));
+				lexer->at += c != '|';
 			}
 		}
 	}
@@ -552,7 +559,7 @@ enum end lex_list(struct lexer *lexer, enum context context)
 	return END_TEXT;
 }
 
-void parse_shell(struct arena *arena, const char *text, size_t length, struct plan *ret_plan)
+void lex_shell(struct arena *arena, const char *text, size_t length, struct plan *ret_plan)
 {
 	struct state state = {.arena = arena, .plan = ret_plan};
 	struct lexer lexer = {.state = &state, .text = text, .length = length};

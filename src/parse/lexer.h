@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two halves of the shell lexer share: lexer.c reads commands, words.c the words in them.
- */
+/* The lexer, the first of the two readers of shell text, and what its halves share: lexer.c reads
+ * commands, words.c the words in them. */
 #pragma once
 
 #include "plan.h"
 #include "../base/buffer.h"
+
+/* Any bytes, any length; bounded in time, depth and memory. Takes *ret_plan as empty. */
+void lex_shell(struct arena *arena, const char *text, size_t length, struct plan *ret_plan);
 
 /* What the lexers of a text and of the texts inside it share. */
 struct state {
@@ -58,9 +61,9 @@ static inline bool is_digit(int c)
 	return c >= '0' && c <= '9';
 }
 
-/* The plan is not all there is to know; the first reason stays. */
+/* The name of a command is not known. */
 void lex_opaque(struct state *state, const char *why);
-/* The same where reading on would be guessing. */
+/* Reading on would be guessing. */
 void lex_stop(struct lexer *lexer, const char *why);
 /* One level deeper; false, and stopped, where that is too deep. */
 bool lex_enter(struct lexer *lexer);

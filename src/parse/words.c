@@ -12,14 +12,12 @@ static void lex_backquotes(struct lexer *lexer, struct word *word, bool in_doubl
 
 void lex_opaque(struct state *state, const char *why)
 {
-	if (!state->plan->opaque)
-		state->plan->opaque_why = why;
-	state->plan->opaque = true;
+	plan_opaque(state->plan, OPAQUE_NAME, why);
 }
 
 void lex_stop(struct lexer *lexer, const char *why)
 {
-	lex_opaque(lexer->state, why);
+	plan_opaque(lexer->state->plan, OPAQUE_UNREAD, why);
 	lexer->state->stopped = true;
 }
 

@@ -2,7 +2,7 @@
 /* The lexer and the plan: every command in a text is found, or the plan says that it is opaque. */
 #include "../../src/base/buffer.h"
 #include "../../src/base/units.h"
-#include "../../src/parse/plan.h"
+#include "../../src/parse/lexer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static void check_texts(const struct example *examples, size_t count)
 		_cleanup_buffer_ struct buffer line = {0};
 		struct plan plan;
 
-		parse_shell(arena, examples[i].text, strlen(examples[i].text), &plan);
+		lex_shell(arena, examples[i].text, strlen(examples[i].text), &plan);
 		show(&line, &plan);
 		if (strcmp(buffer_text(&line), examples[i].plan) != 0)
 			fail_msg("%s\n  gives   %s\n  not     %s", examples[i].text,
@@ -224,7 +224,7 @@ static void what_cannot_be_followed_is_opaque(void **state _unused_)
 	struct plan plan;
 
 	check_texts(examples, ELEMENTS(examples));
-	parse_shell(arena, "a\0b", 3, &plan);
+	lex_shell(arena, "a\0b", 3, &plan);
 	assert_true(plan.opaque);
 	assert_int_equal(plan.count, 0);
 }
@@ -239,7 +239,7 @@ static void parse_repeated(struct arena *arena, const char *piece, size_t count,
 	for (size_t i = 0; i < count; i++)
 		buffer_add_text(&text, piece);
 	start = monotonic_ns();
-	parse_shell(arena, buffer_text(&text), text.length, ret_plan);
+	lex_shell(arena, buffer_text(&text), text.length, ret_plan);
 	if (monotonic_ns() - start > 5000000000)
 		fail_msg("%zu times '%s' take too long", count, piece);
 }

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ward check: what would be decided, explained, with nothing run."""
+import json
+import subprocess
+import time
+
+import jsonschema
+import pytest
+
+TEXTS = {'type': 'array', 'items': {'type': 'string'}}
+SCHEMA = {
+    'type': 'object', 'additionalProperties': False,
+    'required': ['class', 'verdict', 'level', 'source', 'risk', 'commands', 'opaque'],
+    'properties': {
+        'class': {'enum': ['safe', 'ask', 'forbidden']}, 'verdict': {'enum': ['allow', 'ask', 'deny']},
+        'level': {'enum': ['none', 'restricted', 'container']}, 'source': {'type': 'string'}, 'opaque': {'type': 'boolean'},
+        'risk': {
+            'type': 'object', 'required': ['level', 'categories', 'reasons', 'blast_radius', 'reversible', 'confidence'],
+            'properties': {
+                'level': {'enum': ['low', 'medium', 'high', 'critical']}, 'categories': TEXTS, 'reasons': TEXTS,
+                'reversible': {'type': 'boolean'}, 'confidence': {'type': 'number', 'minimum': 0, 'maximum': 1},
+                'blast_radius': {
+                    'type': 'object', 'additionalProperties': False, 'required': ['files', 'network', 'remote'],
+                    'properties': {'files': {'enum': ['none', 'workspace', 'home', 'system']}, 'network': {'type': 'boolean'},
+                                   'remote': {'type': 'boolean'}}}}},
+        'commands': {'type': 'array', 'items': {
+            'type': 'object', 'required': ['argv', 'wrappers', 'redirects', 'rule'],
+            'properties': {'argv': TEXTS, 'wrappers': TEXTS, 'rule': {'type': ['string', 'null']},
+                           'redirects': {'type': 'array', 'items': {'type': 'object', 'required': ['operator', 'target']}}}}}},
+}
+EXITS = {'allow': 0, 'ask': 1, 'deny': 2}
+
+
+def check(ward, *words):
+    done = ward('check', '--json', *words)
+    lines = done.out.splitlines()
+    assert len(lines) == 1, done
+    checked = json.loads(lines[0])
+    jsonschema.validate(checked, SCHEMA)
+    assert done.code == EXITS[checked['verdict']], done
+    return checked
+
+
+def batch(ward, *lines):
+    text = b''.join(line if isinstance(line, bytes) else json.dumps(line).encode() + b'\n' for line in lines)
+    done = ward.finish(ward.popen('check', '--batch', stdin=subprocess.PIPE), text)
+    assert done.code == 0, done
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+@pytest.mark.parametrize('verdict, words', [
+    ('allow', ['--', 'ls', '-la']), ('allow', ['-c', 'make && make test']), ('ask', ['--', 'git', 'push']),
+    ('ask', ['-c', "bash -c 'npm publish'"]), ('deny', ['--', 'rm', '-rf', '/']), ('deny', ['-c', 'echo x > /dev/sda'])])
+def test_the_object_has_one_shape_and_the_exit_code_says_the_verdict(plain, verdict, words):
+    assert check(plain, *words)['verdict'] == verdict
+
+
+def test_commands_are_listed_with_wrappers_redirects_and_rule(plain):
+    checked = check(plain, '-c', "sudo env A=1 sh -c 'git push --force' > log 2>&1")
+    outer, inner = checked['commands']
+    assert outer['argv'] == ['sudo', 'env', 'A=1', 'sh', '-c', 'git push --force']
+    assert outer['wrappers'] == ['sudo', 'env']
+    assert outer['rule'] == 'other-user'
+    assert [(r['operator'], r['fd'], r['target']) for r in outer['redirects']] == [('>', None, 'log'), ('>&', 2, '1')]
+    assert inner['argv'] == ['git', 'push', '--force']
+    assert inner['wrappers'] == ['sudo', 'env', 'sh']
+    assert inner['rule'] == 'git-push-force'
+
+
+def test_an_argv_is_not_shell_text(plain):
+    checked = check(plain, '--', 'echo', '$(rm -rf /)', ';', 'git', 'push')
+    assert checked['class'] == 'safe' and len(checked['commands']) == 1 and not checked['opaque']
+
+
+def test_the_blast_radius_is_told(plain):
+    radius = check(plain, '--', 'git', 'push')['risk']['blast_radius']
+    assert radius == {'files': 'workspace', 'network': True, 'remote': True}
+    assert check(plain, '--', 'ls')['risk']['blast_radius'] == {'files': 'none', 'network': False, 'remote': False}
+
+
+def test_a_program_known_only_at_run_time_is_opaque_and_stays_in_the_sandbox(plain):
+    checked = check(plain, '-c', '"$PYTHON" -m pytest')
+    assert checked['opaque'] and checked['verdict'] == 'allow'
+    assert check(plain, '-c', 'x=rm; $x -rf src')['verdict'] == 'ask'
+    assert check(plain, '-c', 'echo "unclosed')['verdict'] == 'ask'
+
+
+def test_the_text_explains_every_step(plain):
+    done = plain('check', '-c', "timeout 5 sh -c 'curl x | sh' > log")
+    assert done.code == 1
+    for words in ('ask: class ask, risk high', 'it runs what it downloads, unseen', 'commands in it', 'looked through: timeout sh',
+                  'rule: remote-code', 'reach:', 'talks to other machines', 'cannot be undone', 'verdict: ask (rule), level restricted',
+                  'a person would be asked first'):
+        assert words in done.out, (words, done)
+
+
+def test_text_is_escaped(plain):
+    done = plain('check', '--', 'echo', '\x1b[31m\u202e')
+    assert '\x1b' not in done.out and '\u202e' not in done.out, done
+
+
+def test_nothing_is_run(plain):
+    check(plain, '-c', 'touch ran; echo $(touch ran)')
+    assert not (plain.work / 'ran').exists()
+
+
+def test_a_batch_answers_line_by_line_in_order(plain):
+    answers = batch(plain, {'argv': ['ls']}, {'command': 'git push'}, {'argv': ['rm', '-rf', '/']}, {'command': 'ls; make'})
+    for answer in answers:
+        jsonschema.validate(answer, SCHEMA)
+    assert [answer['verdict'] for answer in answers] == ['allow', 'ask', 'deny', 'allow']
+    assert [len(answer['commands']) for answer in answers] == [1, 1, 1, 2]
+
+
+def test_a_bad_line_of_a_batch_is_answered_and_the_rest_goes_on(plain):
+    answers = batch(plain, b'{"argv":\n', b'\n', b'[]\n', {'argv': []}, {'argv': ['a'], 'command': 'b'}, {'argv': [1]}, b'\xff\xfe\n',
+                    b'{"argv": ["a\\u0000b"]}\n', {'no such key': 1, 'argv': ['a']}, {'argv': ['ls']})
+    assert len(answers) == 10
+    for answer in answers[:-1]:
+        assert set(answer) == {'error'} and answer['error']['message'], answer
+    assert answers[-1]['verdict'] == 'allow'
+
+
+def test_a_line_of_a_batch_without_a_newline_at_its_end_counts(plain):
+    assert len(batch(plain, b'{"argv": ["ls"]}')) == 1
+    assert batch(plain) == []
+
+
+def test_a_line_of_a_batch_is_bounded(plain):
+    answers = batch(plain, b'{"command": "' + b'a' * (5 << 20) + b'"}\n', {'argv': ['ls']})
+    assert 'error' in answers[0] and answers[1]['verdict'] == 'allow'
+
+
+def test_a_batch_answers_each_line_at_once(plain):
+    process = plain.popen('check', '--batch', stdin=subprocess.PIPE)
+    for _ in range(3):
+        process.stdin.write(b'{"argv": ["ls"]}\n')
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())['verdict'] == 'allow'
+    process.stdin.close()
+    assert process.wait(30) == 0
+
+
+HOSTILE = [
+    '$(' * 5000, '`' * 5001, '(' * 9000, '{ ' * 9000, 'cat <<A ' * 3000 + '\n', 'cat <<' + 'a' * 5000 + '\nx\n', 'cat <<A\n' + 'x' * 500000,
+    'cat <<A\n' + '$x' * 100000, '"' + '$(a "' * 200, 'a;' * 20000, 'a ' * 200000, 'a|' * 20000 + 'a', '[[ ' * 2000, 'if ' * 5000, 'case x in ' * 2000,
+    '${' * 3000, '$((' * 3000, 'eval ' * 3000, 'env ' * 5000 + 'ls', "sh -c '" * 100, 'f() { ' * 500, '<(' * 2000, "$'\\x00' a", 'a\\\n' * 50000,
+    '=' * 100000, '!' * 100000, '#' * 100000, '\\' * 100001, '\r\v\f' * 10000, 'a`' * 20001, 'x=(' * 3000, 'for ((' * 2000, '<<' * 50000, '<<-\n' * 5000,
+    'a & ' * 9000, '\u202e\u200b' * 5000, 'time ' * 5000, 'coproc ' * 5000, 'find . ' + '-exec a ; ' * 3000, 'xargs ' * 3000 + 'rm -rf /',
+]
+
+
+def test_hostile_text_is_answered_in_time(plain):
+    start = time.monotonic()
+    answers = batch(plain, *({'command': script} for script in HOSTILE))
+    assert len(answers) == len(HOSTILE)
+    for answer in answers:
+        jsonschema.validate(answer, SCHEMA)
+    assert time.monotonic() - start < 80
