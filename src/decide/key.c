@@ -91,7 +91,7 @@ static bool is_general(const struct plan *plan)
 
 	return plan->count == 1 && !plan->opaque && !command->dynamic && command->argc > 0 &&
 	       command->redirect_count == 0 && command->assignment_count == 0 &&
-	       parse_wrapped(command, 0) == 0;
+	       parse_wrapped(command, 0) == skip_interpreter(command);
 }
 
 void approval_key_make(const struct request *request, const struct plan *plan,
