@@ -4,7 +4,7 @@
 
 #include "../parse/plan.h"
 
-enum { PATTERN_WORDS = 32, PATTERN_LIMIT = 4096 };
+enum { PATTERN_WORDS = 32, PATTERN_LIMIT = 1024 };
 
 struct words {
 	const char *items[PATTERN_WORDS];

@@ -90,11 +90,26 @@ static char *user_file(const struct policy_places *places)
 	return NULL;
 }
 
+/* Not normalised: that could lead elsewhere where there are links. Caller frees. */
+static char *absolute(const char *path)
+{
+	_cleanup_free_ char *cwd = NULL;
+	char *result;
+
+	if (!path)
+		return NULL;
+	cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
+	if (asprintf(&result, "%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path) < 0)
+		abort();
+	return result;
+}
+
 static int load_layers(struct loading *loading)
 {
 	const struct policy_places *places = loading->places;
 	_cleanup_free_ char *user = user_file(places);
 	_cleanup_free_ char *project = path_resolve(places->workspace, NULL, PROJECT_FILE);
+	_cleanup_free_ char *extra = absolute(places->extra);
 	int r = load_layer(loading, PLACE_SYSTEM,
 			   places->system ? places->system : "/etc/ward/ward.yaml");
 
@@ -102,8 +117,8 @@ static int load_layers(struct loading *loading)
 		r = load_layer(loading, PLACE_USER, user);
 	if (r == 0)
 		r = load_layer(loading, PLACE_PROJECT, project);
-	if (r == 0 && places->extra)
-		r = load_layer(loading, PLACE_EXTRA, places->extra);
+	if (r == 0 && extra)
+		r = load_layer(loading, PLACE_EXTRA, extra);
 	return r;
 }
 
