@@ -50,6 +50,16 @@ def test_check_names_file_line_and_column(plain):
     assert done.code == 125 and f'{path.resolve()}:3:10: ' in done.err
 
 
+def test_check_tells_of_every_file(plain):
+    project = plain.file('.ward.yaml', 'level: x')
+    user = user_file(plain, 'rules: [{}]')
+    done = plain('policy', 'check')
+    assert done.code == 1 and f'{project}:1:1: unknown key' in done.out and '/ward.yaml:1:9: a rule without' in done.out
+    user.write_text('version: 1\napproval: never')
+    done = plain('policy', 'check')
+    assert done.code == 1 and 'ward/ward.yaml: ok\n' in done.out and f'{project}:1:1: unknown key' in done.out
+
+
 def test_a_project_is_trusted_until_it_changes(ward):
     path = ward.file('.ward.yaml', WIDE)
     done = ward('policy', 'check')
