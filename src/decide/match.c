@@ -45,6 +45,9 @@ static const struct {
 static const char *const system_directories[] = {"/bin",      "/sbin",		"/usr/bin",
 						 "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"};
 
+/* Above this a glob is not tried on a word. */
+enum { GLOB_STEPS = 1 << 26 };
+
 struct attempt {
 	const struct pattern *pattern;
 	const struct command *command;
@@ -120,6 +123,9 @@ static bool word_matches(const struct attempt *attempt, const char *pattern, con
 	struct constant constant = {attempt->how->home, word};
 	bool written, leads;
 
+	/* Nobody writes such words in earnest. */
+	if (strchr(pattern, '*') && strlen(pattern) * strlen(word) > GLOB_STEPS)
+		return attempt->how->generous;
 	if (constant.home && is_home(word, strlen(word)))
 		constant.text = expanded = expand(constant.home, word, strlen(word));
 	written = glob_any(pattern, equals, &constant);
