@@ -37,6 +37,10 @@ struct match_how {
 bool pattern_matches(const struct pattern *pattern, const struct command *command, size_t first,
 		     const struct match_how *how);
 
+/* Whether the options of the program that stand before its verb are known: then those are listed
+ * whose value is the next word. */
+bool pattern_knows_options(const char *name, const char **ret_with_value);
+
 /* Words of globs: alternatives between |. Linear in the text for each star. */
 bool glob_matches(const char *pattern, const char *text);
 /* NULL, or what is wrong with it. */

@@ -222,6 +222,13 @@ static void what_is_not_known_is_denied_and_never_allowed(void **state)
 		{"echo > /etc/*", "echo > $X", true, false},
 		{"ls", "ls ~/x", true, false},
 		{"git push", "echo \"$X\"", false, false},
+		{"git push", "[ -n \"$X\" ]", false, false},
+		{"git push", "[[ $X == push ]]", false, false},
+		{"git push", "grep 'push$' $X", false, false},
+		{"rm x", "rm {} $X", false, false},
+		{"rm x", "rm 'a$' $X", false, false},
+		{"rm x", "rm '$' $X", false, false},
+		{"rm -rf", "echo | xargs rm", true, false},
 	};
 
 	(void)state;
@@ -280,6 +287,9 @@ static void a_word_too_long_for_a_glob_is_a_doubt(void **state)
 	assert_true(matches(buffer_text(&pattern), buffer_text(&text), VERDICT_DENY));
 	assert_false(matches(buffer_text(&pattern), buffer_text(&text), VERDICT_ALLOW));
 	assert_false(matches("echo *b", buffer_text(&text), VERDICT_DENY));
+	memset(text.data + 6, '[', text.length - 6);
+	buffer_add_text(&text, " $X");
+	assert_false(matches("echo b", buffer_text(&text), VERDICT_DENY));
 	assert_true(monotonic_ns() - start < 2000000000u);
 }
 
