@@ -21,7 +21,7 @@ _ward()
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run check log show audit serve --help --version' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'run check log show audit policy serve --help --version' -- "$word")
 		return
 	fi
 
@@ -67,10 +67,28 @@ _ward()
 		return
 	fi
 
+	if [[ $verb == policy ]] && ((COMP_CWORD > 2)); then
+		case ${COMP_WORDS[2]} in
+		check) compopt -o filenames && mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+		trust | untrust) compopt -o filenames && mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
+		show)
+			if [[ $previous == --policy ]]; then
+				compopt -o filenames && mapfile -t COMPREPLY < <(compgen -f -- "$word")
+			elif [[ $previous == --workspace ]]; then
+				compopt -o filenames && mapfile -t COMPREPLY < <(compgen -d -- "$word")
+			else
+				mapfile -t COMPREPLY < <(compgen -W '--json --policy --workspace' -- "$word")
+			fi
+			;;
+		esac
+		return
+	fi
+
 	case $verb in
 	log) words='--json' ;;
 	show) words='last --json' ;;
 	audit) words='verify export' ;;
+	policy) words='check show trust untrust --help' ;;
 	serve) words='--stdio' ;;
 	*) return ;;
 	esac

@@ -75,6 +75,24 @@ static void print_ok(const char *file)
 	putchar('\n');
 }
 
+/* Where one file is at fault: how the others are by themselves. */
+static void check_others(const struct words *words, const char *file)
+{
+	_cleanup_list_ struct list paths = {0};
+
+	policy_paths(&words->places, &paths);
+	for (size_t i = 0; i < paths.count; i++) {
+		_cleanup_error_ struct error *fault = NULL;
+
+		if ((file && strcmp(file, paths.items[i]) == 0) || access(paths.items[i], F_OK) < 0)
+			continue;
+		if (policy_check_file(paths.items[i], words->places.walls, NULL, &fault) < 0)
+			print_place(fault);
+		else
+			print_ok(paths.items[i]);
+	}
+}
+
 static int check(const struct words *words, struct error **ret_error)
 {
 	_cleanup_policy_ struct policy *policy = NULL;
@@ -97,6 +115,7 @@ static int check(const struct words *words, struct error **ret_error)
 	if (words->count > 0)
 		return status;
 	if (policy_load(&words->places, &policy, &error) < 0) {
+		check_others(words, error->file);
 		print_place(error);
 		return EXIT_FAULT;
 	}

@@ -9,41 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Options before the verb whose value is the next word. Of a program in this table all of them are
- * known; of another any option may have a value or not. */
-static const struct {
-	const char *names, *with_value;
-} programs[] = {
-	{"git", "-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env "
-		"--attr-source"},
-	{"docker podman", "-H --host --config -c --context -l --log-level --tlscacert --tlscert "
-			  "--tlskey --root --runroot --url --connection"},
-	{"kubectl", "-n --namespace --context --kubeconfig --cluster --user -s --server --token "
-		    "--as --as-group --cache-dir --certificate-authority --client-certificate "
-		    "--client-key --request-timeout -v --v"},
-	{"helm", "-n --namespace --kube-context --kubeconfig --registry-config"},
-	{"npm", "--prefix -C -w --workspace --registry --userconfig --cache --loglevel"},
-	{"pnpm yarn", "-C --dir --cwd --filter -F --registry"},
-	{"pip pip3",
-	 "--proxy --timeout --retries --cache-dir --log --cert --python --exists-action "
-	 "--trusted-host --client-cert --use-feature --use-deprecated"},
-	{"cargo", "--color -Z -C --config --manifest-path --target-dir"},
-	{"systemctl", "-H --host -M --machine -t --type -p --property -n --lines -o --output -s "
-		      "--signal --root --state --kill-who --job-mode"},
-	{"apt apt-get", "-o --option -c --config-file -t --target-release -a --host-architecture"},
-	{"gh", "-R --repo --hostname"},
-	{"go", "-C"},
-	{"aws", "--profile --region --output --endpoint-url --query --ca-bundle --color "
-		"--cli-read-timeout --cli-connect-timeout"},
-	{"gcloud", "--project --account --configuration --format --verbosity "
-		   "--impersonate-service-account"},
-	{"make", "-C --directory -f --file -I -o -W -E --eval"},
-	/* none of their options has a value */
-	{"rm rmdir cat echo chmod", NULL},
-};
-
 static const char *const system_directories[] = {"/bin",      "/sbin",		"/usr/bin",
 						 "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"};
+
+/* Above this a glob is not tried on a word. */
+enum { GLOB_STEPS = 1 << 26 };
 
 struct attempt {
 	const struct pattern *pattern;
@@ -55,11 +25,29 @@ struct attempt {
 
 enum vary { VARY_NOT, VARY_FILES, VARY_WORDS };
 
+/* Where something in the word begins that the shell replaces; its end where nothing does. A lone [,
+ * {} or a $ at the end mean themselves. */
+static size_t fixed_length(const char *word)
+{
+	const char *bracket = strrchr(word, ']'), *brace = strrchr(word, '}');
+	const char *at = word;
+
+	if (brace && !strchr(word, ',') && !strstr(word, ".."))
+		brace = NULL;
+	for (;; at++) {
+		at += strcspn(at, "$`*?[{");
+		if ((*at == '[' && (!bracket || bracket < at)) ||
+		    (*at == '{' && (!brace || brace < at)) || (*at == '$' && !at[1]))
+			continue;
+		return (size_t)(at - word);
+	}
+}
+
 /* The lexer leaves expansions in words as they were written; what is quoted looks the same, which
  * errs on the generous side. */
 static enum vary vary_of(const struct attempt *attempt, const char *word, size_t *ret_fixed)
 {
-	*ret_fixed = strcspn(word, "$`{*?[");
+	*ret_fixed = fixed_length(word);
 	if (!attempt->command->dynamic || !attempt->how->guess)
 		return VARY_NOT;
 	if (word[0] == '~' && word[1] && word[1] != '/')
@@ -68,7 +56,7 @@ static enum vary vary_of(const struct attempt *attempt, const char *word, size_t
 		*ret_fixed = 0;
 	else if (!word[*ret_fixed])
 		return VARY_NOT;
-	return strpbrk(word, "$`{") ? VARY_WORDS : VARY_FILES;
+	return strpbrk(word + *ret_fixed, "$`{") ? VARY_WORDS : VARY_FILES;
 }
 
 static char *expand(const char *home, const char *text, size_t length)
@@ -120,6 +108,9 @@ static bool word_matches(const struct attempt *attempt, const char *pattern, con
 	struct constant constant = {attempt->how->home, word};
 	bool written, leads;
 
+	/* Nobody writes such words in earnest. */
+	if (strchr(pattern, '*') && strlen(pattern) * strlen(word) > GLOB_STEPS)
+		return attempt->how->generous;
 	if (constant.home && is_home(word, strlen(word)))
 		constant.text = expanded = expand(constant.home, word, strlen(word));
 	written = glob_any(pattern, equals, &constant);
@@ -162,13 +153,13 @@ static unsigned option_sizes(const struct attempt *attempt, size_t at, bool befo
 {
 	const struct command *command = attempt->command;
 	const char *word = command->argv[at], *name = path_last(command->argv[attempt->first]);
+	const char *with_value;
 	bool followed = at + 1 < command->argc && command->argv[at + 1][0] != '-';
 
 	if (strchr(word, '='))
 		return 1;
-	for (size_t i = 0; i < ELEMENTS(programs) && before_verb; i++)
-		if (parse_word_in(programs[i].names, name, strlen(name)))
-			return parse_word_in(programs[i].with_value, word, strlen(word)) ? 2 : 1;
+	if (before_verb && pattern_knows_options(name, &with_value))
+		return parse_word_in(with_value, word, strlen(word)) ? 2 : 1;
 	return followed || attempt->how->generous ? 3 : 1;
 }
 
@@ -401,7 +392,7 @@ bool pattern_matches(const struct pattern *pattern, const struct command *comman
 		if (!how->generous &&
 		    parse_word_in("sudo doas pkexec xargs busybox", name, strlen(name)))
 			return false;
-		attempt.more |= strcmp(name, "xargs") == 0;
+		attempt.more |= how->guess && strcmp(name, "xargs") == 0;
 		attempt.first = inner;
 	}
 }

@@ -22,52 +22,39 @@ static char *copy(const char *text)
 
 static struct list *list_of(struct sandbox_policy *sandbox, enum setting_kind kind)
 {
-	switch (kind) {
-	case SET_READ:
-		return &sandbox->read;
-	case SET_WRITE:
-		return &sandbox->write;
-	case SET_DENY:
-		return &sandbox->deny;
-	case SET_ALLOW_HOST:
-		return &sandbox->allow_hosts;
-	case SET_DENY_HOST:
-		return &sandbox->deny_hosts;
-	case SET_SOCKET:
-		return &sandbox->sockets;
-	case SET_KEEP_ENV:
-		return &sandbox->keep_env;
-	case SET_SET_ENV:
-		return &sandbox->set_env;
-	case SET_REQUIRE:
-		return &sandbox->require;
-	default:
-		return NULL;
-	}
+	static const size_t offsets[] = {
+		[SET_READ] = offsetof(struct sandbox_policy, read),
+		[SET_WRITE] = offsetof(struct sandbox_policy, write),
+		[SET_DENY] = offsetof(struct sandbox_policy, deny),
+		[SET_ALLOW_HOST] = offsetof(struct sandbox_policy, allow_hosts),
+		[SET_DENY_HOST] = offsetof(struct sandbox_policy, deny_hosts),
+		[SET_SOCKET] = offsetof(struct sandbox_policy, sockets),
+		[SET_KEEP_ENV] = offsetof(struct sandbox_policy, keep_env),
+		[SET_SET_ENV] = offsetof(struct sandbox_policy, set_env),
+		[SET_REQUIRE] = offsetof(struct sandbox_policy, require),
+	};
+
+	/* No list lies at the beginning of the struct. */
+	return kind < ELEMENTS(offsets) && offsets[kind]
+		       ? (struct list *)((char *)sandbox + offsets[kind])
+		       : NULL;
 }
 
 static uint64_t *limit_of(struct limits *limits, enum setting_kind kind)
 {
-	switch (kind) {
-	case SET_MEMORY:
-		return &limits->memory;
-	case SET_CPU:
-		return &limits->millicpus;
-	case SET_CPU_TIME:
-		return &limits->cpu_ns;
-	case SET_PROCESSES:
-		return &limits->processes;
-	case SET_DISK:
-		return &limits->disk;
-	case SET_OUTPUT:
-		return &limits->output;
-	case SET_TIME:
-		return &limits->time_ns;
-	case SET_IDLE:
-		return &limits->idle_ns;
-	default:
-		return NULL;
-	}
+	static const size_t offsets[] = {
+		[SET_MEMORY] = offsetof(struct limits, memory),
+		[SET_CPU] = offsetof(struct limits, millicpus),
+		[SET_CPU_TIME] = offsetof(struct limits, cpu_ns),
+		[SET_PROCESSES] = offsetof(struct limits, processes),
+		[SET_DISK] = offsetof(struct limits, disk),
+		[SET_OUTPUT] = offsetof(struct limits, output),
+		[SET_TIME] = offsetof(struct limits, time_ns),
+		[SET_IDLE] = offsetof(struct limits, idle_ns),
+	};
+
+	return kind >= SET_MEMORY && kind <= SET_IDLE ? (uint64_t *)((char *)limits + offsets[kind])
+						      : NULL;
 }
 
 static struct profile *find_profile(const struct policy *policy, const char *name)

@@ -111,10 +111,13 @@ void pattern_free(struct pattern *pattern)
 	free(pattern);
 }
 
+enum { COVER_LIMIT = 64 };
+
 static bool word_covers(const char *general, const char *special)
 {
 	return strcmp(general, special) == 0 || strcmp(general, "*") == 0 ||
-	       (!strpbrk(special, "*?[|\\") && glob_matches(general, special));
+	       (strlen(special) <= COVER_LIMIT && strlen(general) <= COVER_LIMIT &&
+		!strpbrk(special, "*?[|\\") && glob_matches(general, special));
 }
 
 static bool all_among(const struct words *general, const struct words *special)

@@ -4,7 +4,7 @@
 
 #include "../parse/plan.h"
 
-enum { PATTERN_WORDS = 32, PATTERN_LIMIT = 4096 };
+enum { PATTERN_WORDS = 32, PATTERN_LIMIT = 1024 };
 
 struct words {
 	const char *items[PATTERN_WORDS];
@@ -36,6 +36,10 @@ struct match_how {
 /* At argv[first] and at every command wrapped in it. */
 bool pattern_matches(const struct pattern *pattern, const struct command *command, size_t first,
 		     const struct match_how *how);
+
+/* Whether the options of the program that stand before its verb are known: then those are listed
+ * whose value is the next word. */
+bool pattern_knows_options(const char *name, const char **ret_with_value);
 
 /* Words of globs: alternatives between |. Linear in the text for each star. */
 bool glob_matches(const char *pattern, const char *text);

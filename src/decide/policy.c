@@ -90,20 +90,55 @@ static char *user_file(const struct policy_places *places)
 	return NULL;
 }
 
+/* Not normalised: that could lead elsewhere where there are links. Caller frees. */
+static char *absolute(const char *path)
+{
+	_cleanup_free_ char *cwd = NULL;
+	char *result;
+
+	if (!path)
+		return NULL;
+	cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
+	if (asprintf(&result, "%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path) < 0)
+		abort();
+	return result;
+}
+
+/* The path of a layer, or NULL where there is none. Caller frees. */
+static char *path_of(const struct policy_places *places, enum place place)
+{
+	switch (place) {
+	case PLACE_SYSTEM:
+		return absolute(places->system ? places->system : "/etc/ward/ward.yaml");
+	case PLACE_USER:
+		return user_file(places);
+	case PLACE_PROJECT:
+		return path_resolve(places->workspace, NULL, PROJECT_FILE);
+	default:
+		return absolute(places->extra);
+	}
+}
+
+void policy_paths(const struct policy_places *places, struct list *paths)
+{
+	for (enum place place = PLACE_SYSTEM; place <= PLACE_EXTRA; place++) {
+		char *path = path_of(places, place);
+
+		if (path)
+			list_take(paths, path);
+	}
+}
+
 static int load_layers(struct loading *loading)
 {
-	const struct policy_places *places = loading->places;
-	_cleanup_free_ char *user = user_file(places);
-	_cleanup_free_ char *project = path_resolve(places->workspace, NULL, PROJECT_FILE);
-	int r = load_layer(loading, PLACE_SYSTEM,
-			   places->system ? places->system : "/etc/ward/ward.yaml");
+	int r = 0;
 
-	if (r == 0 && user)
-		r = load_layer(loading, PLACE_USER, user);
-	if (r == 0)
-		r = load_layer(loading, PLACE_PROJECT, project);
-	if (r == 0 && places->extra)
-		r = load_layer(loading, PLACE_EXTRA, places->extra);
+	for (enum place place = PLACE_SYSTEM; place <= PLACE_EXTRA && r == 0; place++) {
+		_cleanup_free_ char *path = path_of(loading->places, place);
+
+		if (path)
+			r = load_layer(loading, place, path);
+	}
 	return r;
 }
 

@@ -77,6 +77,8 @@ struct policy {
  * place; one that does not exist is no layer. */
 int policy_load(const struct policy_places *places, struct policy **ret_policy,
 		struct error **ret_error);
+/* Where the files lie that policy_load() reads if they exist, in the order of the layers. */
+void policy_paths(const struct policy_places *places, struct list *paths);
 void policy_free(struct policy *policy);
 static inline void policy_freep(struct policy **policy)
 {

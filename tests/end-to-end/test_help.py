@@ -6,12 +6,12 @@ import pytest
 
 from support import SOURCE
 
-VERBS = ['run', 'check', 'log', 'show', 'audit', 'serve']
+VERBS = ['run', 'check', 'log', 'show', 'audit', 'policy', 'serve']
 RUN_FLAGS = ['-c', '--workspace', '--cwd', '--level', '--shell', '--login', '--read', '--write', '--deny', '--net',
              '--allow-socket', '--timeout', '--output', '--env', '--keep-env', '--agent', '--session', '--tool', '--call-id', '--turn',
              '--reason', '--json', '--quiet', '--no-pty']
 FLAGS = {'run': RUN_FLAGS, 'check': ['--json'], 'log': ['--json', '-n', '--agent', '--session', '--denied'], 'show': ['--json', 'last'],
-         'audit': ['verify', 'export', '--since'], 'serve': ['--stdio']}
+         'audit': ['verify', 'export', '--since'], 'policy': ['check', 'show', 'trust', 'untrust', '--json', '--policy', '--workspace'], 'serve': ['--stdio']}
 
 
 @pytest.mark.parametrize('verb', VERBS)

@@ -222,6 +222,13 @@ static void what_is_not_known_is_denied_and_never_allowed(void **state)
 		{"echo > /etc/*", "echo > $X", true, false},
 		{"ls", "ls ~/x", true, false},
 		{"git push", "echo \"$X\"", false, false},
+		{"git push", "[ -n \"$X\" ]", false, false},
+		{"git push", "[[ $X == push ]]", false, false},
+		{"git push", "grep 'push$' $X", false, false},
+		{"rm x", "rm {} $X", false, false},
+		{"rm x", "rm 'a$' $X", false, false},
+		{"rm x", "rm '$' $X", false, false},
+		{"rm -rf", "echo | xargs rm", true, false},
 	};
 
 	(void)state;
@@ -262,6 +269,28 @@ static void no_glob_takes_long(void **state)
 	text[sizeof(text) - 1] = '\0';
 	assert_false(glob_matches(pattern, text));
 	assert_true(monotonic_ns() - start < 1000000000u);
+}
+
+static void a_word_too_long_for_a_glob_is_a_doubt(void **state)
+{
+	_cleanup_buffer_ struct buffer text = {0}, pattern = {0};
+	uint64_t start = monotonic_ns();
+
+	(void)state;
+	buffer_add_text(&text, "echo ");
+	for (size_t i = 0; i < 1000000; i++)
+		buffer_add_char(&text, 'a');
+	buffer_add_text(&pattern, "echo *");
+	for (size_t i = 0; i < 400; i++)
+		buffer_add_text(&pattern, "a*");
+	buffer_add_char(&pattern, 'b');
+	assert_true(matches(buffer_text(&pattern), buffer_text(&text), VERDICT_DENY));
+	assert_false(matches(buffer_text(&pattern), buffer_text(&text), VERDICT_ALLOW));
+	assert_false(matches("echo *b", buffer_text(&text), VERDICT_DENY));
+	memset(text.data + 6, '[', text.length - 6);
+	buffer_add_text(&text, " $X");
+	assert_false(matches("echo b", buffer_text(&text), VERDICT_DENY));
+	assert_true(monotonic_ns() - start < 2000000000u);
 }
 
 static void many_words_take_no_time(void **state)
@@ -324,6 +353,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_known_is_denied_and_never_allowed),
 		cmocka_unit_test(patterns_that_make_no_sense_are_refused),
 		cmocka_unit_test(no_glob_takes_long),
+		cmocka_unit_test(a_word_too_long_for_a_glob_is_a_doubt),
 		cmocka_unit_test(many_words_take_no_time),
 		cmocka_unit_test(a_pattern_covers_what_is_more_special),
 	};

@@ -4,6 +4,7 @@
 #include "../../src/base/buffer.h"
 #include "../../src/base/io.h"
 #include "../../src/base/path.h"
+#include "../../src/base/units.h"
 #include "../../src/decide/policy.h"
 
 #include <fcntl.h>
@@ -209,6 +210,29 @@ static void what_is_too_much_is_refused(void **state)
 	for (size_t i = 0; i < 501; i++)
 		buffer_add_text(&rules, "  - {command: a, do: ask}\n");
 	check_fault(buffer_text(&rules), rules.length, 502, 5, "more than 500 rules");
+}
+
+static void no_file_takes_long(void **state)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+	uint64_t start = monotonic_ns();
+
+	(void)state;
+	buffer_add_text(&text, "rules:\n");
+	for (unsigned i = 0; i < 500; i++) {
+		buffer_add_text(&text, "  - {do: deny, why: w, command: 'x");
+		for (unsigned k = 0; k < 30; k++) {
+			buffer_add_text(&text, " -");
+			for (unsigned n = 0; n < 14; n++)
+				buffer_add_text(&text, i % 2 ? "aa" : "*a");
+			buffer_printf(&text, "b%u", k);
+		}
+		buffer_add_text(&text, "'}\n");
+	}
+	assert_true(text.length < POLICY_LIMIT);
+	assert_int_equal(policy_parse(buffer_text(&text), text.length, "x.yaml", NULL, NULL, NULL),
+			 0);
+	assert_true(monotonic_ns() - start < 2000000000u);
 }
 
 static void the_example_of_everything_is_taken(void **state)
@@ -641,6 +665,12 @@ static void an_extra_file_counts_in_full_only_outside_the_workspace(void **state
 	linked = load(world);
 	assert_int_equal(linked->sandbox.level, LEVEL_RESTRICTED);
 	policy_free(linked);
+	assert_int_equal(chdir(world->workspace), 0);
+	world->places.extra = "link.yaml";
+	linked = load(world);
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(linked->sandbox.level, LEVEL_RESTRICTED);
+	policy_free(linked);
 	assert_int_equal(symlink(within, out), 0);
 	world->places.extra = out;
 	linked = load(world);
@@ -867,6 +897,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_fault_is_named_with_its_place),
 		cmocka_unit_test(what_is_too_much_is_refused),
+		cmocka_unit_test(no_file_takes_long),
 		cmocka_unit_test(the_example_of_everything_is_taken),
 		cmocka_unit_test(what_is_odd_is_warned_of),
 		in_world(without_files_the_built_in_policy_holds),
