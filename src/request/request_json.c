@@ -402,7 +402,7 @@ int request_from_json(const char *json, size_t length, struct request *request,
 		      struct error **ret_error)
 {
 	_cleanup_request_ struct request fresh = {0};
-	json_t *object;
+	json_t *object = NULL;
 	int r = load(json, length, &object, ret_error);
 
 	if (r < 0)

@@ -10,7 +10,7 @@ VERBS = ['run', 'check', 'log', 'show', 'audit', 'serve']
 RUN_FLAGS = ['-c', '--workspace', '--cwd', '--level', '--shell', '--login', '--read', '--write', '--deny', '--net',
              '--allow-socket', '--timeout', '--output', '--env', '--keep-env', '--agent', '--session', '--tool', '--call-id', '--turn',
              '--reason', '--json', '--quiet', '--no-pty']
-FLAGS = {'run': RUN_FLAGS, 'check': ['--json'], 'log': ['--json', '-n', '--agent', '--session', '--denied'], 'show': ['--json', 'last'],
+FLAGS = {'run': RUN_FLAGS, 'check': ['--json', '--batch'], 'log': ['--json', '-n', '--agent', '--session', '--denied'], 'show': ['--json', 'last'],
          'audit': ['verify', 'export', '--since'], 'serve': ['--stdio']}
 
 
