@@ -7,27 +7,9 @@ import time
 import jsonschema
 import pytest
 
-TEXTS = {'type': 'array', 'items': {'type': 'string'}}
-SCHEMA = {
-    'type': 'object', 'additionalProperties': False,
-    'required': ['class', 'verdict', 'level', 'source', 'risk', 'commands', 'opaque'],
-    'properties': {
-        'class': {'enum': ['safe', 'ask', 'forbidden']}, 'verdict': {'enum': ['allow', 'ask', 'deny']},
-        'level': {'enum': ['none', 'restricted', 'container']}, 'source': {'type': 'string'}, 'opaque': {'type': 'boolean'},
-        'risk': {
-            'type': 'object', 'required': ['level', 'categories', 'reasons', 'blast_radius', 'reversible', 'confidence'],
-            'properties': {
-                'level': {'enum': ['low', 'medium', 'high', 'critical']}, 'categories': TEXTS, 'reasons': TEXTS,
-                'reversible': {'type': 'boolean'}, 'confidence': {'type': 'number', 'minimum': 0, 'maximum': 1},
-                'blast_radius': {
-                    'type': 'object', 'additionalProperties': False, 'required': ['files', 'network', 'remote'],
-                    'properties': {'files': {'enum': ['none', 'workspace', 'home', 'system']}, 'network': {'type': 'boolean'},
-                                   'remote': {'type': 'boolean'}}}}},
-        'commands': {'type': 'array', 'items': {
-            'type': 'object', 'required': ['argv', 'wrappers', 'redirects', 'rule'],
-            'properties': {'argv': TEXTS, 'wrappers': TEXTS, 'rule': {'type': ['string', 'null']},
-                           'redirects': {'type': 'array', 'items': {'type': 'object', 'required': ['operator', 'target']}}}}}},
-}
+from support import SOURCE
+
+SCHEMA = json.loads((SOURCE / 'docs' / 'check.schema.json').read_text())
 EXITS = {'allow': 0, 'ask': 1, 'deny': 2}
 
 
