@@ -60,7 +60,7 @@ _ward()
 		-c | --agent | --session | --tool | --call-id | --turn | --reason) return ;;
 		*)
 			words="${with_value} --login --json --quiet --no-pty --"
-			[[ $verb == check ]] && words='--json --'
+			[[ $verb == check ]] && words='--json --batch --'
 			;;
 		esac
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

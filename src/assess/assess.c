@@ -209,6 +209,8 @@ static bool holds_dangerous_word(const char *text)
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
+	if (strstr(text, "$IFS") || strstr(text, "${IFS"))
+		return true; /* only used to glue words that are not to be seen */
 	while (*text) {
 		size_t length = strspn(text, letters);
 

@@ -7,7 +7,7 @@
 
 bool pushes(const struct command *command, size_t first)
 {
-	return !match_flag(command, first, "-n --dry-run");
+	return !match_flag(command, first, "-n --dry-run --help");
 }
 
 static bool is_forced_refspec(const char *word)
@@ -30,14 +30,28 @@ static bool is_here(const char *word)
 	return parse_word_in(". ./ :/ * ./*", word, strlen(word));
 }
 
+/* git checkout COMMIT PATH... */
+static bool has_paths(const struct command *command, size_t first)
+{
+	size_t i = first + 1, operands = 0;
+
+	while (i < command->argc && strcmp(command->argv[i], "checkout") != 0)
+		i++;
+	for (i++; i < command->argc; i++)
+		operands += command->argv[i][0] != '-' && command->argv[i][0] != '>';
+	return operands > 1;
+}
+
 /* git checkout with paths, or by force. */
 bool discards_files(const struct command *command, size_t first)
 {
 	for (size_t i = first + 1; i < command->argc; i++)
 		if (strcmp(command->argv[i], "--") == 0)
 			return i + 1 < command->argc;
+	if (match_flag(command, first, "-b -B -t --track --orphan"))
+		return false;
 	return match_flag(command, first, "-f --force --ours --theirs") ||
-	       match_operand(command, first, is_here);
+	       match_operand(command, first, is_here) || has_paths(command, first);
 }
 
 /* git restore, unless it is only the index that is restored. */
@@ -62,6 +76,16 @@ bool has_goal(const struct command *command, size_t first)
 	return match_operand(command, first, is_goal);
 }
 
+static bool is_deploy_goal(const char *word)
+{
+	return match_one("deploy deploy:* deploy-* *:deploy", word);
+}
+
+bool has_deploy_goal(const struct command *command, size_t first)
+{
+	return match_operand(command, first, is_deploy_goal);
+}
+
 static bool is_cloud_verb(const char *word)
 {
 	static const char verbs[] =
@@ -75,8 +99,21 @@ static bool is_cloud_verb(const char *word)
 	return match_one(verbs, word);
 }
 
+/* aws s3 cp s3://there here */
+static bool is_fetch(const struct command *command, size_t first)
+{
+	const char *last = command->argv[command->argc - 1];
+	bool copies = false;
+
+	for (size_t i = first + 1; i < command->argc; i++)
+		copies |= parse_word_in("cp sync", command->argv[i], strlen(command->argv[i]));
+	return copies && !strstr(last, "://") && last[0] != '-';
+}
+
 bool has_cloud_verb(const struct command *command, size_t first)
 {
+	if (is_fetch(command, first))
+		return false;
 	return match_operand(command, first, is_cloud_verb);
 }
 
@@ -230,7 +267,8 @@ bool runs_input(const struct command *command, size_t first)
 	for (size_t i = 0; i < command->redirect_count; i++)
 		if (command->redirects[i].operator[0] == '<')
 			return is_substitution(command->redirects[i].target);
-	if (operand < command->argc && strcmp(command->argv[operand], "-") != 0)
+	if (operand < command->argc &&
+	    !match_one("- /dev/stdin /dev/fd/0 /proc/self/fd/0", command->argv[operand]))
 		return (shell && match_flag(command, first, "-s")) ||
 		       (command->dynamic && is_substitution(command->argv[operand]));
 	/* python -mjson.tool reads data, sh -e reads commands */

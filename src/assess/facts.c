@@ -27,6 +27,9 @@ const struct fact facts[] = {
 	{"find-delete", "find", NULL, NULL, finds_and_removes, ASK, MEDIUM, FINAL, "data deletion",
 	 "it deletes every file that it finds"},
 
+	{"change-everything", "chmod chown chgrp chattr setfacl mv", NULL, NULL, removes_everything, FORBIDDEN, CRITICAL,
+	 FINAL | FILES_SYSTEM, "system", "it changes the whole file system or home directory"},
+
 	/* work that git holds, or does not */
 	{"git-clean", "git", "clean", "-f --force", cleans, ASK, MEDIUM, FINAL, "data deletion",
 	 "it deletes files that git has no copy of"},
@@ -150,6 +153,8 @@ const struct fact facts[] = {
 	 "launch|terminate|releases:rollback|config:set|ps:*", NULL, NULL, ASK, HIGH, NETWORK | REMOTE, "deployment",
 	 "it changes what is running for others"},
 	{"deploy", "vercel netlify", NULL, "--prod", NULL, ASK, HIGH, NETWORK | REMOTE, "deployment",
+	 "it changes what is running for others"},
+	{"deploy", "make npm pnpm yarn bun just task", NULL, NULL, has_deploy_goal, ASK, MEDIUM, NETWORK | REMOTE, "deployment",
 	 "it changes what is running for others"},
 	{"prune-images", "docker podman", "system|volume|image|container|network|builder prune", NULL, NULL, ASK, MEDIUM, FINAL,
 	 "data deletion", "it deletes containers, images or volumes that nothing uses right now"},

@@ -70,6 +70,7 @@ bool forces_refspec(const struct command *command, size_t first);
 bool cleans(const struct command *command, size_t first);
 bool discards_files(const struct command *command, size_t first);
 bool restores_files(const struct command *command, size_t first);
+bool has_deploy_goal(const struct command *command, size_t first);
 bool has_goal(const struct command *command, size_t first);
 bool has_cloud_verb(const struct command *command, size_t first);
 bool writes_api(const struct command *command, size_t first);

@@ -111,13 +111,14 @@ bool removes_all_here(const struct command *command, size_t first)
 /* find with -delete or -exec rm, unless it looks for what is made again. */
 bool finds_and_removes(const struct command *command, size_t first)
 {
-	bool removes = false, harmless = false;
+	bool removes = false, harmless = false, either = false;
 
 	for (size_t i = first + 1; i < command->argc; i++) {
 		const char *word = command->argv[i];
 		const char *next = i + 1 < command->argc ? command->argv[i + 1] : "";
 
 		removes |= strcmp(word, "-delete") == 0;
+		either |= parse_word_in("-o -or ! -not ,", word, strlen(word));
 		removes |= parse_word_in("-exec -execdir", word, strlen(word)) &&
 			   match_one("rm unlink shred", path_last(next)) &&
 			   match_flag(command, i + 1, "-r -R --recursive");
@@ -129,7 +130,7 @@ bool finds_and_removes(const struct command *command, size_t first)
 	}
 	if (first + 1 < command->argc && is_temporary(command->argv[first + 1]))
 		harmless = true;
-	return removes && !harmless;
+	return removes && (!harmless || either);
 }
 
 bool is_disk(const char *path)

@@ -10,9 +10,10 @@
 #include <tree_sitter/api.h>
 
 enum {
+	TOKEN_LIMIT = 50000,
 	NODE_LIMIT = 2000000,
 	COMMAND_LIMIT = 10000,
-	MEMORY_LIMIT = 512 * 1024 * 1024,
+	MEMORY_LIMIT = 256 * 1024 * 1024,
 	STEPS_PER_BYTE = 100,
 	STEPS_AT_LEAST = 1000000,
 };
@@ -213,6 +214,25 @@ done:
 	ts_tree_cursor_delete(&cursor);
 }
 
+/* The library corrupts its memory when a node gets 65536 children, and a node for an error takes
+ * whatever tokens come. So they are counted beforehand, rather too high: a run of letters and
+ * digits and any other character that is no blank each give one, and one without length beside it.
+ */
+static bool has_too_many_tokens(const char *text, size_t length)
+{
+	size_t tokens = 0;
+	bool in_run = false;
+
+	for (size_t i = 0; i < length; i++) {
+		bool letter = is_name_start(text[i]) || is_digit(text[i]);
+
+		if (!is_blank(text[i]) && !(letter && in_run))
+			tokens += 2;
+		in_run = letter;
+	}
+	return tokens > TOKEN_LIMIT;
+}
+
 void tree_shell(struct arena *arena, const char *text, size_t length, uint64_t *time_us,
 		struct plan *ret_plan)
 {
@@ -222,6 +242,10 @@ void tree_shell(struct arena *arena, const char *text, size_t length, uint64_t *
 	TSTree *tree = NULL;
 
 	*ret_plan = (struct plan){0};
+	if (has_too_many_tokens(text, length)) {
+		plan_opaque(ret_plan, OPAQUE_DISPUTED, "it is too long to be read twice");
+		return;
+	}
 	scanner_guard = (struct scanner_guard){
 		.steps = length * STEPS_PER_BYTE + STEPS_AT_LEAST,
 		.memory = MEMORY_LIMIT,

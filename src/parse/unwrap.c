@@ -142,6 +142,8 @@ size_t parse_wrapped(const struct command *command, size_t first)
 			return 0;
 		inner = parse_operand(command, inner + 1, wrapper->with_value);
 	}
+	if (wrapper->assignments && inner < command->argc && strcmp(command->argv[inner], "-") == 0)
+		inner++; /* env - is env -i */
 	while (wrapper->assignments && inner < command->argc && is_assignment(command->argv[inner]))
 		inner++;
 	inner += wrapper->operands;
@@ -189,7 +191,9 @@ static size_t shell_operand(const struct command *command, size_t first, bool *r
 		input |= word[0] == '-' && strchr(word, 's');
 		i += word[length - 1] == 'o' || word[length - 1] == 'O';
 	}
-	if (!*ret_text && (input || (i < command->argc && strcmp(command->argv[i], "-") == 0)))
+	if (!*ret_text && (input || (i < command->argc &&
+				     parse_word_in("- /dev/stdin /dev/fd/0 /proc/self/fd/0",
+						   command->argv[i], strlen(command->argv[i])))))
 		return command->argc;
 	return i;
 }
@@ -243,6 +247,20 @@ static const char *option_text(struct arena *arena _unused_, const struct comman
 	return NULL;
 }
 
+/* What each alias stands for. */
+static const char *alias_text(struct arena *arena, const struct command *command, size_t first)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+
+	for (size_t i = first + 1; i < command->argc; i++) {
+		const char *value = strchr(command->argv[i], '=');
+
+		if (value)
+			buffer_printf(&text, "%s\n", value + 1);
+	}
+	return text.length ? arena_strndup(arena, buffer_text(&text), text.length) : NULL;
+}
+
 static const char *watch_text(struct arena *arena, const struct command *command, size_t first)
 {
 	return joined(arena, command,
@@ -280,6 +298,7 @@ static const struct {
 	{"sh bash dash zsh ksh ash mksh rbash", shell_text, false},
 	{"eval", eval_text, false},
 	{"trap", trap_text, false},
+	{"alias", alias_text, false},
 	{"su runuser script flock", option_text, false},
 	{"watch", watch_text, false},
 	{"parallel", parallel_text, false},
@@ -355,38 +374,56 @@ const char *unwrap_text(struct arena *arena, struct plan *plan, const struct com
 	return NULL;
 }
 
-const char *unwrap_input(struct arena *arena, struct plan *plan, const struct command *command,
-			 const struct command *before)
+/* A shell that is given neither a text nor a file, or is to read a substitution. */
+static bool reads_commands(const struct command *command)
+{
+	const char *name = path_last(command->argv[command->program]);
+	bool text;
+
+	if (parse_word_in("source .", name, strlen(name)))
+		return command->program + 1 < command->argc && command->dynamic &&
+		       strncmp(command->argv[command->program + 1], "<(", 2) == 0;
+	if (!parse_word_in(runners[0].names, name, strlen(name)) ||
+	    shell_operand(command, command->program, &text) < command->argc)
+		return false;
+	for (size_t i = command->program + 1; i < command->argc; i++)
+		if (parse_word_in("--version --help", command->argv[i], strlen(command->argv[i])))
+			return false;
+	for (size_t i = 0; i < command->redirect_count; i++)
+		if (command->redirects[i].operator[0] == '<')
+			return false;
+	return true;
+}
+
+/* What the command prints, as far as it is known; or NULL. */
+static const char *printed(struct arena *arena, const struct command *command)
 {
 	const char *name =
 		command->program < command->argc ? path_last(command->argv[command->program]) : "";
-	size_t first;
-	char *handed;
-	bool text;
+	size_t first = command->program + 1;
+	char *text;
 
-	if (!*name || !parse_word_in(runners[0].names, name, strlen(name)) ||
-	    shell_operand(command, command->program, &text) < command->argc ||
-	    (command->argc == command->program + 2 &&
-	     parse_word_in("--version --help", command->argv[command->program + 1],
-			   strlen(command->argv[command->program + 1]))))
+	for (size_t i = 0; strcmp(name, "cat") == 0 && i < command->redirect_count; i++)
+		if (strncmp(command->redirects[i].operator, "<<", 2) == 0)
+			return command->redirects[i].target;
+	if (!*name || !parse_word_in("echo printf", name, strlen(name)))
 		return NULL;
-	for (size_t i = 0; i < command->redirect_count; i++)
-		if (command->redirects[i].operator[0] == '<')
-			return NULL;
-	plan_opaque(plan, OPAQUE_NAME, "a shell runs what it is handed then");
-	if (!before || before->argc < 2)
-		return NULL;
-	name = path_last(before->argv[before->argc > before->program ? before->program : 0]);
-	if (!parse_word_in("echo printf", name, strlen(name)))
-		return NULL;
-	first = before->program + 1;
-	while (strcmp(name, "echo") == 0 && first < before->argc && before->argv[first][0] == '-')
+	while (strcmp(name, "echo") == 0 && first < command->argc && command->argv[first][0] == '-')
 		first++;
-	handed = joined(arena, before, first, before->argc);
+	text = joined(arena, command, first, command->argc);
 	/* as printf and echo -e write it */
-	for (char *at = handed; (at = strstr(at, "\\n"));)
+	for (char *at = text; (at = strstr(at, "\\n"));)
 		memcpy(at, " \n", 2);
-	return handed;
+	return text;
+}
+
+const char *unwrap_input(struct arena *arena, struct plan *plan, const struct command *command,
+			 const struct command *before)
+{
+	if (command->program >= command->argc || !reads_commands(command))
+		return NULL;
+	plan_opaque(plan, OPAQUE_NAME, "a shell runs what it is handed then");
+	return before ? printed(arena, before) : NULL;
 }
 
 bool unwrap_words(struct arena *arena, const struct command *command, size_t *at,

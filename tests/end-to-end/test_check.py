@@ -7,27 +7,9 @@ import time
 import jsonschema
 import pytest
 
-TEXTS = {'type': 'array', 'items': {'type': 'string'}}
-SCHEMA = {
-    'type': 'object', 'additionalProperties': False,
-    'required': ['class', 'verdict', 'level', 'source', 'risk', 'commands', 'opaque'],
-    'properties': {
-        'class': {'enum': ['safe', 'ask', 'forbidden']}, 'verdict': {'enum': ['allow', 'ask', 'deny']},
-        'level': {'enum': ['none', 'restricted', 'container']}, 'source': {'type': 'string'}, 'opaque': {'type': 'boolean'},
-        'risk': {
-            'type': 'object', 'required': ['level', 'categories', 'reasons', 'blast_radius', 'reversible', 'confidence'],
-            'properties': {
-                'level': {'enum': ['low', 'medium', 'high', 'critical']}, 'categories': TEXTS, 'reasons': TEXTS,
-                'reversible': {'type': 'boolean'}, 'confidence': {'type': 'number', 'minimum': 0, 'maximum': 1},
-                'blast_radius': {
-                    'type': 'object', 'additionalProperties': False, 'required': ['files', 'network', 'remote'],
-                    'properties': {'files': {'enum': ['none', 'workspace', 'home', 'system']}, 'network': {'type': 'boolean'},
-                                   'remote': {'type': 'boolean'}}}}},
-        'commands': {'type': 'array', 'items': {
-            'type': 'object', 'required': ['argv', 'wrappers', 'redirects', 'rule'],
-            'properties': {'argv': TEXTS, 'wrappers': TEXTS, 'rule': {'type': ['string', 'null']},
-                           'redirects': {'type': 'array', 'items': {'type': 'object', 'required': ['operator', 'target']}}}}}},
-}
+from support import SOURCE
+
+SCHEMA = json.loads((SOURCE / 'docs' / 'check.schema.json').read_text())
 EXITS = {'allow': 0, 'ask': 1, 'deny': 2}
 
 
@@ -146,6 +128,7 @@ HOSTILE = [
     'cat <<A\n' + '$x' * 100000, '"' + '$(a "' * 200, 'a;' * 20000, 'a ' * 200000, 'a|' * 20000 + 'a', '[[ ' * 2000, 'if ' * 5000, 'case x in ' * 2000,
     '${' * 3000, '$((' * 3000, 'eval ' * 3000, 'env ' * 5000 + 'ls', "sh -c '" * 100, 'f() { ' * 500, '<(' * 2000, "$'\\x00' a", 'a\\\n' * 50000,
     '=' * 100000, '!' * 100000, '#' * 100000, '\\' * 100001, '\r\v\f' * 10000, 'a`' * 20001, 'x=(' * 3000, 'for ((' * 2000, '<<' * 50000, '<<-\n' * 5000,
+    '$(' * 150000, '`' * 300000, 'if a\n' * 60000, '((' * 150000, '$(' * 12000, 'if a\n' * 5000,
     'a & ' * 9000, '\u202e\u200b' * 5000, 'time ' * 5000, 'coproc ' * 5000, 'find . ' + '-exec a ; ' * 3000, 'xargs ' * 3000 + 'rm -rf /',
 ]
 

@@ -8,7 +8,7 @@ import pytest
 
 from support import SOURCE
 
-TREE = ['ward', 'Makefile', 'meson.build', 'meson_options.txt', 'src', 'cmd', 'include', 'tools', 'docs', 'completions', 'tests/unit']
+TREE = ['ward', 'Makefile', 'meson.build', 'meson_options.txt', 'src', 'cmd', 'include', 'tools', 'docs', 'completions', 'tests/unit', 'build-parts']
 
 
 @pytest.fixture

@@ -3,7 +3,11 @@
 bash itself confirms that it is valid. What an agent writes every day must be read to the end, what is made to mislead must
 never lose a command without saying that the plan is opaque."""
 import json
+import random
+import resource
 import subprocess
+
+import pytest
 
 # Names of the commands (argv[0], in any order; a function's definition is `function`), and the script.
 EVERYDAY = [
@@ -297,3 +301,49 @@ def test_what_cannot_be_read_is_opaque(plain):
 
 def test_there_are_enough_scripts():
     assert len(EVERYDAY) + len(TRAPS) >= 150
+
+
+# Pieces of shell text that, joined at random, are often valid and rarely what they look like.
+PIECES = [*(f'c{n}' for n in range(8)), *(f'c{n} ' for n in range(8)), *' ;\n\t\r"\'`\\$#!*~^+-/,.?:=', ' ', '\n', '&&', '||', '|', '|&', '&', '(', ')', '{ ', '; }',
+          '\\`', '\\\n', '$(', '$((', '))', '((', '${x:-', '}', '${x#', '$x', '"$x"', '<(', '>(', '>o', '2>&1', '<<E\n', '\nE\n', "<<'E'\n", '<<-E\n', '<<<',
+          'if ', '; then ', '; fi', 'while ', '; do ', '; done', 'for i in 1; do ', 'case x in x) ', ';; esac', 'f() { ', 'function f { ', 'time ', '! ', 'coproc ', '[[ ',
+          ' ]]', '[ ', ' ]', '=~', 'a=', 'a=(', 'eval ', "eval '", 'echo ', "$'", '{a,b}', 'export ', 'declare ', 'exec ', '"$(', '"`', '$"', '\\"', '{fd}>o', '<<E <<F\n', '\nF\n']
+SHAPES = ['{0}', '{0}', 'if {0}; then {1}; fi', '{0} | {1}', 'c1 <<E\n{0}\nE\n{1}', '$({0})', '`{0}`', 'f() {{ {0}; }}; f', '( {0} )', '{{ {0}; }}', 'case x in x) {0};; esac',
+          "eval '{0}'", 'c1 "{0}"', 'c1 ${{x:-{0}}}', '[[ {0} ]]', 'for i in {0}; do {1}; done', '{0}\n{1}', 'c1 <({0})', 'time {0}', '! {0}', 'x={0} c1', 'c1 <<< {0}', 'c1 >{0} c2']
+
+
+def made_up(chance, depth=0):
+    if depth > 2 or chance.random() < .35:
+        return ''.join(chance.choice(PIECES) for _ in range(chance.randint(1, 9)))
+    return chance.choice(SHAPES).format(made_up(chance, depth + 1), made_up(chance, depth + 1))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize('seed', range(4))
+def test_what_bash_runs_is_in_the_plan(plain, seed):
+    """bash runs made-up scripts in which no program exists and says what it would have started."""
+    chance = random.Random(seed)
+    scripts = []
+    while len(scripts) < 500:
+        script = made_up(chance)
+        if is_valid(script):
+            scripts.append(script)
+    start = plain.file('start', 'command_not_found_handle() { builtin printf "%s\\0" "$1" >> "$LOG"; return $((RANDOM % 2)); }\nulimit -f 1000 -t 2\n')
+
+    def few_processes():
+        resource.setrlimit(resource.RLIMIT_NPROC, (200, 200))
+        plain.person.become()
+
+    for number, (script, got) in enumerate(zip(scripts, check(plain, scripts))):
+        if got['opaque']:
+            continue
+        log = plain.file(f'log{number}')
+        try:
+            subprocess.run(['/bin/bash', '-c', script], cwd=plain.work, preexec_fn=few_processes, start_new_session=True, timeout=20,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           env={'PATH': '/nonexistent', 'BASH_ENV': str(start), 'FUNCNEST': '4', 'LOG': str(log), 'LC_ALL': 'C.UTF-8'})
+        except subprocess.TimeoutExpired:
+            pass
+        planned = {word for command in got['commands'] for word in (command['argv'] if command['wrappers'] else command['argv'][:1])}
+        ran = {name.decode(errors='replace') for name in log.read_bytes().split(b'\0') if name}
+        assert ran <= planned, (script, ran - planned, planned)

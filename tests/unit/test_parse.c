@@ -335,6 +335,103 @@ static void texts_inside_texts_are_looked_into(void **state _unused_)
 	check_script("sh -c \"$a\"", "[sh][-c][$a]*; [$a]* opaque");
 }
 
+static void what_is_looked_through_is_told(void **state _unused_)
+{
+	static const struct {
+		const char *text, *wrappers; /* of the last command */
+		size_t program;
+	} examples[] = {
+		{"ls", "", 0},
+		{"sudo -u x env A=1 ls -l", "sudo env", 5},
+		{"nice -n 5 timeout 3 nohup ls", "nice timeout nohup", 6},
+		{"sudo sh -c 'env ls'", "sudo sh env", 1},
+		{"find . -exec sudo rm {} \\;", "find sudo", 1},
+		{"xargs -0 -n1 rm", "xargs", 3},
+		{"ssh -p 1 h ls", "ssh", 0},
+		{"python3 -m pip install x", "python3", 2},
+		{"eval 'eval ls'", "eval eval", 0},
+		{"poetry run ls", "poetry", 2},
+		{"poetry install", "", 0},
+		{"command -v ls", "", 0},
+	};
+
+	for (size_t i = 0; i < ELEMENTS(examples); i++) {
+		_cleanup_arena_ struct arena *arena = arena_new();
+		_cleanup_buffer_ struct buffer names = {0};
+		_cleanup_request_ struct request request;
+		const struct command *last;
+		struct plan plan;
+
+		request_init(&request);
+		request.mode = MODE_SHELL;
+		request.script = strdup(examples[i].text);
+		parse_request(arena, &request, &plan);
+		last = &plan.commands[plan.count - 1];
+		for (size_t j = 0; j < last->wrapper_count; j++)
+			buffer_printf(&names, "%s%s", j ? " " : "", last->wrappers[j]);
+		if (strcmp(buffer_text(&names), examples[i].wrappers) != 0 ||
+		    last->program != examples[i].program)
+			fail_msg("%s: through '%s' to %zu", examples[i].text, buffer_text(&names),
+				 last->program);
+	}
+}
+
+static void readers_that_differ_make_a_plan_opaque(void **state _unused_)
+{
+	static const struct {
+		const char *text;
+		enum opacity opacity;
+	} examples[] = {
+		{"ls -l | head; make", OPAQUE_NOT},
+		{"a >b c <d e", OPAQUE_NOT},
+		{"time make", OPAQUE_NOT},
+		{"a | time b", OPAQUE_NOT},
+		{"time { a; }", OPAQUE_DISPUTED},
+		{"coproc X { a; }", OPAQUE_DISPUTED},
+		{"a `b \\`c\\``", OPAQUE_DISPUTED},
+		{"rm\r-rf x", OPAQUE_DISPUTED},
+		{"rm\v-rf x", OPAQUE_DISPUTED},
+		{"cat <<E\n`a`\nE", OPAQUE_DISPUTED},
+		{"$a", OPAQUE_NAME},
+		{"a 'b", OPAQUE_UNREAD},
+		{"if a; then b", OPAQUE_DISPUTED},
+	};
+
+	for (size_t i = 0; i < ELEMENTS(examples); i++) {
+		_cleanup_arena_ struct arena *arena = arena_new();
+		struct plan plan;
+
+		parse_shell(arena, examples[i].text, strlen(examples[i].text), &plan);
+		if (plan.opacity != examples[i].opacity)
+			fail_msg("%s: opacity %d (%s)", examples[i].text, plan.opacity,
+				 plan.opaque_why ? plan.opaque_why : "none");
+	}
+}
+
+/* Long text of each kind, through both readers. */
+static void the_grammar_is_bounded(void **state _unused_)
+{
+	static const char *const pieces[] = {
+		"<<a ",	  "cat <<E\n", "$(",  "`",   "a;",	  "a ",	  "((",	     "[[ ",
+		"if a\n", "\"",	       "$x$", "a=(", "case x in", "\\\n", "<<-\\\n", "{a,"};
+
+	for (size_t i = 0; i < ELEMENTS(pieces); i++) {
+		_cleanup_arena_ struct arena *arena = arena_new();
+		_cleanup_buffer_ struct buffer text = {0};
+		uint64_t start = monotonic_ns();
+		struct plan plan;
+
+		while (text.length < 24000) /* the most that surely comes to the grammar */
+			buffer_add_text(&text, pieces[i]);
+		parse_shell(arena, buffer_text(&text), text.length, &plan);
+		while (text.length < 300000)
+			buffer_add_text(&text, pieces[i]);
+		parse_shell(arena, buffer_text(&text), text.length, &plan);
+		if (monotonic_ns() - start > 20000000000)
+			fail_msg("'%s' takes too long", pieces[i]);
+	}
+}
+
 static void texts_inside_texts_are_bounded(void **state _unused_)
 {
 	_cleanup_arena_ struct arena *arena = arena_new();
@@ -366,6 +463,9 @@ int main(void)
 		cmocka_unit_test(an_argv_is_one_command_taken_literally),
 		cmocka_unit_test(the_text_of_sh_c_is_looked_into),
 		cmocka_unit_test(texts_inside_texts_are_looked_into),
+		cmocka_unit_test(what_is_looked_through_is_told),
+		cmocka_unit_test(readers_that_differ_make_a_plan_opaque),
+		cmocka_unit_test(the_grammar_is_bounded),
 		cmocka_unit_test(texts_inside_texts_are_bounded),
 	};
 
