@@ -53,7 +53,7 @@ struct flow {
 	struct session session;
 	struct plan plan;
 	struct assessment assessment;
-	struct policy *policy;
+	const struct policy *policy;
 	struct approval_key key;
 	struct grants grants;	    /* the session's answers so far */
 	struct list granted, asked; /* by answers during this run; and what was asked for */
@@ -125,6 +125,46 @@ static struct decision *decided(struct flow *flow, const char *stage, const char
 	return decision;
 }
 
+/* The configuration is read once and does not change under the request; the next request notices a
+ * changed file. Whose word counts is whoever called ward, not whoever the command will run as. */
+static int load_policy(const struct request *request, const char *state,
+		       const struct policy **ret_policy, struct error **ret_error)
+{
+	static struct {
+		char *workspace, *extra;
+		struct policy *policy;
+	} last;
+	_cleanup_list_ struct list walls = {0};
+	const struct policy_places places = {
+		.workspace = request->workspace,
+		.home = getenv("HOME"),
+		.config_home = getenv("XDG_CONFIG_HOME"),
+		.state = state,
+		.extra = request->policy,
+		.uid = geteuid(),
+		.walls = &walls,
+	};
+	int r;
+
+	if (last.policy && strcmp(last.workspace, request->workspace) == 0 &&
+	    strcmp(last.extra, request->policy ? request->policy : "") == 0 &&
+	    policy_is_current(last.policy)) {
+		*ret_policy = last.policy;
+		return 0;
+	}
+	policy_free(last.policy);
+	last.policy = NULL;
+	free(last.workspace);
+	free(last.extra);
+	last.workspace = strdup(request->workspace);
+	last.extra = strdup(request->policy ? request->policy : "");
+	wall_names(WALLS_ALL, &walls);
+	r = policy_load(&places, &last.policy, ret_error);
+	if (r == 0)
+		*ret_policy = last.policy;
+	return r;
+}
+
 /* 2. The sandbox is begun at once: what every command needs takes longest. */
 static int begin(struct flow *flow, enum level level, enum network network,
 		 struct error **ret_error)
@@ -157,6 +197,7 @@ static int judge(struct flow *flow, struct error **ret_error)
 		.request = flow->request,
 		.plan = &flow->plan,
 		.assessment = &flow->assessment,
+		.arena = flow->arena,
 		.surroundings = &surroundings,
 		.policy = flow->policy,
 		.key = flow->key.text,
@@ -780,25 +821,6 @@ static void own_state_directory(struct flow *flow)
 		abort();
 }
 
-/* The configuration is read once and does not change under the request. Whose word counts is
- * whoever called ward, not whoever the command will run as. */
-static int load_policy(struct flow *flow, struct error **ret_error)
-{
-	_cleanup_list_ struct list walls = {0};
-	const struct policy_places places = {
-		.workspace = flow->request->workspace,
-		.home = getenv("HOME"),
-		.config_home = getenv("XDG_CONFIG_HOME"),
-		.state = flow->state,
-		.extra = flow->request->policy,
-		.uid = geteuid(),
-		.walls = &walls,
-	};
-
-	wall_names(WALLS_ALL, &walls);
-	return policy_load(&places, &flow->policy, ret_error);
-}
-
 /* What the policy asks for and this version cannot give is said, not passed over. */
 static void warn_policy(struct flow *flow)
 {
@@ -837,7 +859,7 @@ static int open_everything(struct flow *flow, struct error **ret_error)
 	    (r = state_directory(&flow->state, ret_error)) < 0 ||
 	    (r = state_directory_make(flow->state, ret_error)) < 0 ||
 	    (r = audit_open(flow->state, &flow->audit, ret_error)) < 0 ||
-	    (r = load_policy(flow, ret_error)) < 0 ||
+	    (r = load_policy(request, flow->state, &flow->policy, ret_error)) < 0 ||
 	    (r = streams_open(request, ways[request->mode].streams, &flow->streams, ret_error)) < 0)
 		return r;
 	own_state_directory(flow);
@@ -914,7 +936,6 @@ void flow_run(const struct request *request, const struct audience *audience,
 	session_done(&flow.session);
 	verdict_done(&flow.verdict);
 	approval_key_done(&flow.key);
-	policy_free(flow.policy);
 	grants_done(&flow.grants);
 	list_done(&flow.granted);
 	list_done(&flow.asked);
@@ -926,4 +947,43 @@ void flow_run(const struct request *request, const struct audience *audience,
 	free(flow.state);
 	free(flow.own_state);
 	arena_free(flow.arena);
+}
+
+int flow_check(const struct request *request,
+	       void (*show)(const struct plan *plan, const struct assessment *assessment,
+			    const struct verdict *verdict, void *data),
+	       void *data, struct error **ret_error)
+{
+	_cleanup_result_ struct result result;
+	struct flow flow = {.request = request, .result = &result, .arena = arena_new()};
+	int r;
+
+	result_init(&result);
+	if ((r = identity_choose(request->workspace, &flow.identity, ret_error)) == 0 &&
+	    (r = state_directory(&flow.state, ret_error)) == 0 &&
+	    (r = load_policy(request, flow.state, &flow.policy, ret_error)) == 0) {
+		own_state_directory(&flow);
+		flow.session.id = request->session ? strdup(request->session) : session_default();
+		r = look(&flow, ret_error);
+	}
+	if (r == 0)
+		show(&flow.plan, &flow.assessment, &flow.verdict, data);
+	free(flow.session.id);
+	verdict_done(&flow.verdict);
+	approval_key_done(&flow.key);
+	grants_done(&flow.grants);
+	identity_done(&flow.identity);
+	free(flow.state);
+	free(flow.own_state);
+	arena_free(flow.arena);
+	return r;
+}
+
+void flow_warm(const struct request *request)
+{
+	_cleanup_free_ char *state = NULL;
+	const struct policy *policy;
+
+	if (request->workspace && state_directory(&state, NULL) == 0)
+		(void)load_policy(request, state, &policy, NULL);
 }

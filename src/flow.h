@@ -11,6 +11,20 @@ struct audience {
 	void *data;
 };
 
+struct assessment;
+struct plan;
+struct verdict;
+
+/* What would be decided about a request, with nothing run and nothing recorded: show is called once
+ * with what was found. Reports as if a person could be asked. */
+int flow_check(const struct request *request,
+	       void (*show)(const struct plan *plan, const struct assessment *assessment,
+			    const struct verdict *verdict, void *data),
+	       void *data, struct error **ret_error);
+/* Reads the policy that the request would be judged by, so that children of this process need not.
+ * What is wrong with it is said when the request is carried out. */
+void flow_warm(const struct request *request);
+
 /* Always fills *ret_result, whatever happens. audience may be NULL. */
 void flow_run(const struct request *request, const struct audience *audience,
 	      struct result *ret_result);

@@ -6,44 +6,22 @@
 #include "../../src/assess/assess.h"
 #include "../../src/base/escape.h"
 #include "../../src/decide/decide.h"
+#include "../../src/flow.h"
 #include "../../src/request/text_json.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { LINE_LIMIT = REQUEST_LIMIT };
 
-/* A request, and what was found out about it. */
+/* What was found out about a request. Borrowed. */
 struct checked {
-	const struct request *request;
-	struct plan plan;
-	struct assessment assessment;
-	enum verdict_kind verdict;
+	const struct plan *plan;
+	const struct assessment *assessment;
+	const struct verdict *verdict;
 };
-
-static enum verdict_kind verdict_of(const struct assessment *assessment)
-{
-	return assessment->class == CLASS_SAFE	? VERDICT_ALLOW
-	       : assessment->class == CLASS_ASK ? VERDICT_ASK
-						: VERDICT_DENY;
-}
-
-static const char *source_of(const struct assessment *assessment)
-{
-	return assessment->class == CLASS_SAFE ? "default" : "rule";
-}
-
-static void check_request(struct arena *arena, const struct request *request,
-			  struct checked *ret_checked)
-{
-	struct checked checked = {.request = request};
-
-	parse_request(arena, request, &checked.plan);
-	assess_plan(arena, &checked.plan, &checked.assessment);
-	checked.verdict = verdict_of(&checked.assessment);
-	*ret_checked = checked;
-}
 
 /* The object; its names are fixed. */
 
@@ -97,17 +75,20 @@ static json_t *risk_object(const struct assessment *assessment)
 
 static json_t *check_object(const struct checked *checked)
 {
-	const struct plan *plan = &checked->plan;
+	const struct plan *plan = checked->plan;
 	json_t *object = json_object(), *commands = json_array();
 
 	for (size_t i = 0; i < plan->count; i++)
-		json_array_append_new(
-			commands, command_object(&plan->commands[i], checked->assessment.rules[i]));
-	json_put_text(object, "class", class_name(checked->assessment.class));
-	json_put_text(object, "verdict", verdict_name(checked->verdict));
-	json_put_text(object, "level", level_name(checked->request->level));
-	json_put_text(object, "source", source_of(&checked->assessment));
-	json_put(object, "risk", risk_object(&checked->assessment));
+		json_array_append_new(commands, command_object(&plan->commands[i],
+							       checked->assessment->rules[i]));
+	json_put_text(object, "class", class_name(checked->assessment->class));
+	json_put_text(object, "verdict", verdict_name(checked->verdict->kind));
+	json_put_text(object, "level", level_name(checked->verdict->level));
+	json_put_text(object, "source", checked->verdict->source);
+	json_put_text(object, "rule", checked->verdict->rule);
+	json_put_text(object, "reason", checked->verdict->reason);
+	json_put_text(object, "approval", approval_name(checked->verdict->approval));
+	json_put(object, "risk", risk_object(checked->assessment));
 	json_put(object, "commands", commands);
 	json_put(object, "opaque", json_boolean(plan->opaque));
 	return object;
@@ -181,10 +162,10 @@ static void print_text(const struct checked *checked)
 		[VERDICT_ASK] = "a person would be asked first",
 		[VERDICT_DENY] = "it would not be run, whoever asks",
 	};
-	const struct assessment *assessment = &checked->assessment;
-	const struct plan *plan = &checked->plan;
+	const struct assessment *assessment = checked->assessment;
+	const struct plan *plan = checked->plan;
 
-	printf("%s: class %s, risk %s\n", verdict_name(checked->verdict),
+	printf("%s: class %s, risk %s\n", verdict_name(checked->verdict->kind),
 	       class_name(assessment->class), risk_name(assessment->risk));
 	for (const char *const *reason = assessment->reasons; *reason; reason++) {
 		fputs("  ", stdout);
@@ -200,27 +181,43 @@ static void print_text(const struct checked *checked)
 	for (size_t i = 0; i < plan->count; i++)
 		print_command(&plan->commands[i], assessment->rules[i]);
 	print_reach(assessment);
-	printf("  verdict: %s (%s), level %s: %s\n", verdict_name(checked->verdict),
-	       source_of(assessment), level_name(checked->request->level), ends[checked->verdict]);
+	if (checked->verdict->rule)
+		printf("  the policy's rule: %s\n", checked->verdict->rule);
+	if (checked->verdict->reason) {
+		fputs("  because ", stdout);
+		output_text(COLOUR_NONE, checked->verdict->reason);
+		putchar('\n');
+	}
+	printf("  approval policy: %s\n", approval_name(checked->verdict->approval));
+	printf("  verdict: %s (%s), level %s: %s\n", verdict_name(checked->verdict->kind),
+	       checked->verdict->source, level_name(checked->verdict->level),
+	       ends[checked->verdict->kind]);
+}
+
+static void keep_object(const struct plan *plan, const struct assessment *assessment,
+			const struct verdict *verdict, void *data)
+{
+	*(json_t **)data = check_object(&(struct checked){plan, assessment, verdict});
 }
 
 /* One line of a batch. */
 static void check_line(const struct request *common, const char *line, size_t length)
 {
-	_cleanup_arena_ struct arena *arena = arena_new();
 	_cleanup_error_ struct error *error = NULL;
 	_cleanup_request_ struct request request;
-	struct checked checked;
-	json_t *object;
+	char here[PATH_MAX];
+	json_t *object = NULL;
+	int r;
 
 	request_init(&request);
 	request.level = common->level;
-	if (request_from_json(line, length, &request, &error) < 0) {
+	r = request_from_json(line, length, &request, &error);
+	if (!request.workspace)
+		request.workspace = strdup(getcwd(here, sizeof(here)) ? here : "/");
+	if (!request.cwd)
+		request.cwd = strdup(request.workspace);
+	if (r < 0 || flow_check(&request, keep_object, &object, &error) < 0)
 		object = error_object(error);
-	} else {
-		check_request(arena, &request, &checked);
-		object = check_object(&checked);
-	}
 	output_json(object);
 	json_decref(object);
 }
@@ -303,13 +300,35 @@ static int print_help(void)
 	return output_end("check", 0);
 }
 
+struct shown {
+	bool json;
+	enum verdict_kind kind;
+};
+
+static void show(const struct plan *plan, const struct assessment *assessment,
+		 const struct verdict *verdict, void *data)
+{
+	const struct checked checked = {plan, assessment, verdict};
+	struct shown *shown = data;
+
+	output_begin();
+	shown->kind = verdict->kind;
+	if (shown->json) {
+		json_t *object = check_object(&checked);
+
+		output_json(object);
+		json_decref(object);
+	} else {
+		print_text(&checked);
+	}
+}
+
 int verb_check(int argc, char **argv)
 {
 	static const int status[] = {[VERDICT_ALLOW] = 0, [VERDICT_ASK] = 1, [VERDICT_DENY] = 2};
 	_cleanup_request_ struct request request;
-	_cleanup_arena_ struct arena *arena = NULL;
 	_cleanup_error_ struct error *error = NULL;
-	struct checked checked;
+	struct shown shown = {0};
 	int r;
 
 	request_init(&request);
@@ -318,18 +337,8 @@ int verb_check(int argc, char **argv)
 	r = options_parse(argc, argv, &request, &error);
 	if (r == 1)
 		return print_help();
-	if (r < 0)
-		return output_error("check", error);
-	arena = arena_new();
-	check_request(arena, &request, &checked);
-	output_begin();
-	if (request.json) {
-		json_t *object = check_object(&checked);
-
-		output_json(object);
-		json_decref(object);
-	} else {
-		print_text(&checked);
-	}
-	return output_end("check", status[checked.verdict]);
+	shown.json = request.json;
+	if (r == 0)
+		r = flow_check(&request, show, &shown, &error);
+	return r < 0 ? output_error("check", error) : output_end("check", status[shown.kind]);
 }

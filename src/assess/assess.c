@@ -40,7 +40,8 @@ const char *reach_name(enum reach reach)
 /* What earlier commands of the plan have made ready for later ones. */
 struct weighing {
 	struct assessment *assessment;
-	const struct fact *worst; /* of the command at hand */
+	const struct fact *worst;    /* of the command at hand */
+	const struct fact *heaviest; /* of all */
 	bool downloaded, decoded, secrets, sql;
 	const char *file; /* that a download was written to */
 };
@@ -51,6 +52,12 @@ static void add_text(const char **texts, const char *text)
 		if (strcmp(*texts, text) == 0)
 			return;
 	*texts = text;
+}
+
+static bool is_heavier(const struct fact *fact, const struct fact *other)
+{
+	return !other || fact->class > other->class ||
+	       (fact->class == other->class && fact->risk > other->risk);
 }
 
 static void apply(struct weighing *weighing, const struct fact *fact)
@@ -68,9 +75,10 @@ static void apply(struct weighing *weighing, const struct fact *fact)
 		assessment->files = REACH_SYSTEM;
 	add_text(assessment->categories, fact->category);
 	add_text(assessment->reasons, fact->reason);
-	if (!weighing->worst || fact->class > weighing->worst->class ||
-	    (fact->class == weighing->worst->class && fact->risk > weighing->worst->risk))
+	if (is_heavier(fact, weighing->worst))
 		weighing->worst = fact;
+	if (is_heavier(fact, weighing->heaviest))
+		weighing->heaviest = fact;
 }
 
 static bool is_sql_client(const char *name)
@@ -282,5 +290,10 @@ void assess_plan(struct arena *arena, const struct plan *plan, struct assessment
 	}
 	if (plan->opaque)
 		weigh_opacity(arena, &weighing, plan);
+	/* What was added last is why, where no fact weighs as much as the whole. */
+	for (const char **reason = assessment.reasons; *reason; reason++)
+		assessment.why = *reason;
+	if (weighing.heaviest && weighing.heaviest->class == assessment.class)
+		assessment.why = weighing.heaviest->reason;
 	*ret_assessment = assessment;
 }

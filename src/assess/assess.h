@@ -15,6 +15,7 @@ struct assessment {
 	const char *
 		*categories;  /* NULL-terminated, of a fixed set: "data deletion", "network" ... */
 	const char **reasons; /* NULL-terminated, in words a person understands */
+	const char *why;      /* the weightiest of them; NULL where there are none */
 	bool reversible;
 	double confidence; /* 0 to 1 */
 	enum reach files;
@@ -29,5 +30,3 @@ const char *risk_name(enum risk risk);
 const char *reach_name(enum reach reach);
 /* Everything in *ret_assessment lives in the arena. */
 void assess_plan(struct arena *arena, const struct plan *plan, struct assessment *ret_assessment);
-/* True if every command in it is known to change nothing. */
-bool assess_only_reads(const struct plan *plan);

@@ -179,10 +179,10 @@ const struct fact facts[] = {
 	 "it empties a database"},
 	{"database-reset", "supabase", "db reset", NULL, NULL, ASK, HIGH, FINAL, "data deletion", "it empties a database"},
 
-	/* credentials */
+	/* credentials; those that lie in files the sandbox masks, so that there is nothing to ask */
 	{"read-credentials",
 	 "cat less more head tail bat tac nl od xxd hexdump strings base64 base32 cp mv scp rsync grep egrep rg sed awk tar zip "
-	 "gzip nc ncat source . dd tee xclip pbcopy openssl vim vi nano code", NULL, NULL, reads_secret, ASK, HIGH, 0,
+	 "gzip nc ncat source . dd tee xclip pbcopy openssl vim vi nano code", NULL, NULL, reads_secret, SAFE, MEDIUM, 0,
 	 "credentials", "it reads credentials"},
 	{"send-credentials", "curl wget http https xh", NULL, NULL, sends_file, ASK, HIGH, NETWORK | REMOTE | FINAL,
 	 "credentials", "it sends credentials to another machine"},
@@ -246,8 +246,9 @@ const struct fact facts[] = {
 	 "system", "it changes services of this machine"},
 	{"services", "launchctl initctl update-rc.d chkconfig supervisorctl loginctl", NULL, NULL, NULL, ASK, MEDIUM, FILES_SYSTEM,
 	 "system", "it changes services of this machine"},
-	{"kill-all", "kill", NULL, NULL, kills_all, ASK, HIGH, 0, "system", "it ends every process that it can"},
-	{"kill-all", "killall killall5", NULL, NULL, NULL, ASK, MEDIUM, 0, "system", "it ends every process of a name"},
+	/* In the sandbox there are none but its own. */
+	{"kill-all", "kill", NULL, NULL, kills_all, SAFE, MEDIUM, 0, "system", "it ends every process that it can"},
+	{"kill-all", "killall killall5", NULL, NULL, NULL, SAFE, LOW, 0, "system", "it ends every process of a name"},
 	{"crontab", "crontab", NULL, NULL, replaces_crontab, ASK, HIGH, FINAL | FILES_SYSTEM, "system",
 	 "it changes what runs by itself later"},
 	{"scheduled", "at batch", NULL, NULL, NULL, ASK, MEDIUM, FILES_SYSTEM, "system", "it runs something later, unseen"},
@@ -299,8 +300,8 @@ const struct fact fact_disk_redirect = {
 };
 const struct fact fact_secret_redirect = {
 	.name = "read-credentials",
-	.class = ASK,
-	.risk = HIGH,
+	.class = SAFE,
+	.risk = MEDIUM,
 	.category = "credentials",
 	.reason = "it reads credentials",
 };

@@ -13,6 +13,7 @@ struct standing {
 	enum class class;
 	bool has_rule;		/* a rule of the policy names it */
 	enum verdict_kind rule; /* and says this */
+	bool certain;		/* a rule that refuses does so whatever is only known later */
 	bool approved;		/* a yes that still holds covers it */
 	bool refused;		/* a no that still holds covers it */
 	bool only_reads;

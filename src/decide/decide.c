@@ -314,8 +314,44 @@ static void apply_answers(const struct matter *matter, struct verdict *verdict)
 		      sizeof(char *), by_length);
 }
 
+static bool has_text(const char *const *texts, const char *text)
+{
+	for (; *texts; texts++)
+		if (strcmp(*texts, text) == 0)
+			return true;
+	return false;
+}
+
+/* True if all that speaks against the plan lies in commands that a rule allows, each by itself:
+ * what several of them do together nobody has allowed. */
+static bool is_allowed_in_parts(const struct matter *matter)
+{
+	const struct plan *plan = matter->plan;
+
+	if (plan->opaque)
+		return false;
+	for (const char **reason = matter->assessment->reasons; *reason; reason++) {
+		bool allowed = false;
+
+		for (size_t i = 0; i < plan->count && !allowed; i++) {
+			const struct rule *match =
+				policy_match(matter->policy, &plan->commands[i], 0);
+			const struct plan one = {.commands = &plan->commands[i], .count = 1};
+			struct assessment alone;
+
+			if (!match || match->kind != VERDICT_ALLOW)
+				continue;
+			assess_plan(matter->arena, &one, &alone);
+			allowed = has_text(alone.reasons, *reason);
+		}
+		if (!allowed)
+			return false;
+	}
+	return true;
+}
+
 /* What the policy's rules say of the whole plan: the strongest word about any of its commands; an
- * allow counts only where every command has one. */
+ * allow counts for the whole only where every command has one. */
 static void consult(const struct matter *matter, struct standing *standing,
 		    const struct rule **ret_rule)
 {
@@ -323,17 +359,28 @@ static void consult(const struct matter *matter, struct standing *standing,
 	const struct rule *found = NULL;
 
 	for (size_t i = 0; i < matter->plan->count; i++) {
-		const struct rule *match =
-			policy_match(matter->policy, &matter->plan->commands[i], 0);
+		const struct command *command = &matter->plan->commands[i];
+		const struct rule *match = policy_match(matter->policy, command, 0);
 
 		all &= match != NULL;
 		if (match && (!found || match->kind > found->kind))
 			found = match;
+		/* A word that is known only when it runs may be anything: that is no ground to
+		 * refuse, but one to ask. */
+		if (match && match->kind == VERDICT_DENY)
+			standing->certain |=
+				policy_match_is_certain(matter->policy, match, command, 0);
 	}
-	if (!found || (found->kind == VERDICT_ALLOW && !all))
+	if (!found)
 		return;
+	if (found->kind == VERDICT_ALLOW && !all) {
+		if (is_allowed_in_parts(matter))
+			standing->class = CLASS_SAFE;
+		return;
+	}
 	standing->has_rule = true;
-	standing->rule = found->kind;
+	standing->rule =
+		found->kind == VERDICT_DENY && !standing->certain ? VERDICT_ASK : found->kind;
 	*ret_rule = found;
 }
 
@@ -354,7 +401,7 @@ static void apply_rules(const struct matter *matter, struct verdict *verdict)
 static void give_reason(const struct matter *matter, const struct standing *standing,
 			const struct rule *rule, struct verdict *verdict)
 {
-	const char *first = matter->assessment->reasons[0];
+	const char *first = matter->assessment->why;
 
 	if (standing->refused)
 		verdict->reason = strdup("a person has said no to this before, for this session");
@@ -375,7 +422,7 @@ static void weigh(const struct matter *matter, bool none_by_policy, struct verdi
 	const struct rule *rule = NULL;
 	struct standing standing = {
 		.class = matter->assessment->class,
-		.only_reads = assess_only_reads(matter->plan),
+		.only_reads = matter->assessment->only_reads,
 		.none_by_policy = none_by_policy,
 		/* From another program's request the word "none" is no more than a wish. */
 		.wants_out = request->escalated || request->sandbox == PREFERENCE_FORBID ||

@@ -50,6 +50,7 @@ struct matter {
 	const struct request *request;
 	const struct plan *plan;
 	const struct assessment *assessment;
+	struct arena *arena; /* for what is looked at again */
 	const struct surroundings *surroundings;
 	const struct policy *policy;
 	const char *key;	     /* what an answer about it is remembered by */
