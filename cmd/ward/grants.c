@@ -121,8 +121,8 @@ int verb_grants(int argc, char **argv)
 		else if (strcmp(argv[i], "revoke") == 0 && i + 2 == argc)
 			id = argv[++i];
 		else
-			return output_usage("grants",
-					    "there is --json, --session ID and revoke ID");
+			return output_usage(
+				"grants", "'%s' is not --json, --session ID or revoke ID", argv[i]);
 	}
 	output_begin();
 	r = state_directory(&state, &error);

@@ -73,7 +73,7 @@ int verb_session(int argc, char **argv)
 		else if (strcmp(argv[i], "end") == 0 && i + 2 >= argc)
 			ended = i + 1 < argc ? argv[++i] : own;
 		else
-			return output_usage("session", "there is --json and end [ID]");
+			return output_usage("session", "'%s' is not --json or end [ID]", argv[i]);
 	}
 	output_begin();
 	r = state_directory(&state, &error);

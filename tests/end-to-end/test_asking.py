@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The question to a person and what follows from the answer, at a real terminal."""
+import json
+import os
+import re
+import stat
+import time
+
+import pytest
+
+from support import Terminal
+
+ASKED = 'help\r\n> '
+QUIET = 0.8  # keys within the first half second do not count
+
+
+def furnish(ward):
+    """A terminal, a directory outside the workspace, and a package installer that writes there."""
+    outside = ward.place / 'site'
+    outside.mkdir()
+    ward.person.own(outside)
+    pip = ward.file(ward.place / 'bin' / 'pip', f'#!/bin/sh\necho "package $2" > {outside}/"$2" && echo installed "$2"\n', 0o755)
+    screen = Terminal(ward, columns=120, rows=50)
+    screen.does(f'PATH={pip.parent}:$PATH')
+    screen.outside = outside
+    return screen
+
+
+@pytest.fixture
+def desk(plain):
+    screen = furnish(plain)
+    yield screen
+    screen.close(force=True)
+
+
+@pytest.fixture
+def desks(ward):
+    """As root, and as a plain user."""
+    screen = furnish(ward)
+    yield screen
+    screen.close(force=True)
+
+
+def asked(screen, *texts):
+    """Waits for a question that holds the texts, and for keys to count."""
+    screen.expect_exact('ward asks: ')
+    screen.expect_exact(ASKED)
+    shown = re.sub(r'\x1b\[[0-9;]*m', '', screen.before)  # ward's own bold
+    for text in texts:
+        assert text in shown, shown
+    time.sleep(QUIET)
+    return shown
+
+
+def press(screen, *keys):
+    for key in keys:
+        screen.send(key)
+        time.sleep(QUIET)
+
+
+def kinds(ward, run=None):
+    return [record['kind'] for record in ward.records()]
+
+
+def last_start(ward):
+    return [record for record in ward.records() if record['kind'] == 'run.start'][-1]
+
+
+def test_a_package_is_installed(desks):
+    """The whole story: refused, asked, approved for the session, run again, not asked again, all of it on record."""
+    ward = desks.ward
+    desks.sendline('ward run -- pip install numpy')
+    asked(desks, 'pip install numpy', f'write {desks.outside}/numpy', f'write {desks.outside}\r\n', 'starts again',
+          'for the session: pip install', 'command failed; retry')
+    press(desks, 's')
+    desks.expect_exact('ward: Execution failed: write ')
+    desks.expect_exact('ward: retrying command')
+    desks.expect_exact('installed numpy')
+    desks.ready()
+    assert desks.last_code() == 0 and (desks.outside / 'numpy').read_text() == 'package numpy\n'
+
+    printed = desks.does('ward run -- pip install pandas')
+    assert printed == 'installed pandas\n' and (desks.outside / 'pandas').exists()
+
+    records = ward.records()
+    assert [r['kind'] for r in records] == ['run.start', 'ask', 'answer', 'run.retry', 'run.end', 'run.start', 'run.end']
+    ask, answer, retry, end = records[1:5]
+    assert ask['grants'] == [f'write {desks.outside}'] and ask['refused'][0].startswith(f'write {desks.outside}/numpy')
+    assert (answer['answer'], answer['scope'], answer['grants']) == ('approve', 'session', [f'write {desks.outside}'])
+    assert answer['by'] and retry['attempt'] == 2
+    attempts = end['result']['attempts']
+    assert [a['exit_code'] != 0 for a in attempts] == [True, False]
+    assert attempts[0]['denials'][0]['answer'] == 'granted' and attempts[1]['denials'] == []
+    second = records[5]
+    assert (second['verdict'], second['source']) == ('allow', 'cache') and second['decisions'][-1]['grant']
+    assert ward.verify().code == 0
+
+    grants = [json.loads(line) for line in desks.does('ward grants --json').splitlines()]
+    assert [(g['covers'], g['permissions'], g['refusal']) for g in grants] == [('pip install', [f'write {desks.outside}'], False)]
+    assert 'is taken back' in desks.does(f'ward grants revoke {grants[0]["id"]}')
+    desks.sendline('ward run -- pip install scipy')
+    asked(desks, 'pip install scipy')
+    press(desks, 'n')
+    desks.ready()
+    assert desks.last_code() != 0 and not (desks.outside / 'scipy').exists()
+
+
+def test_a_yes_to_one_tool_is_no_yes_to_another(desk):
+    desk.sendline('ward run -- pip install numpy')
+    asked(desk)
+    press(desk, 's')
+    desk.ready()
+    desk.sendline(f'ward run -- sh -c "echo x > {desk.outside}/other"')
+    asked(desk, f'write {desk.outside}')
+    press(desk, 'n')
+    desk.expect_exact('ward: refused: write ')
+    desk.ready()
+    assert not (desk.outside / 'other').exists()
+
+
+def test_once_is_once(desk):
+    for count in range(2):
+        desk.sendline(f'ward run -- pip install p{count}')
+        asked(desk)
+        press(desk, 'y')
+        desk.expect_exact(f'installed p{count}')
+        desk.ready()
+    assert desk.does('ward grants') == ''
+
+
+def test_for_a_time(desk):
+    desk.sendline('ward run -- pip install a')
+    asked(desk)
+    press(desk, 't', '5')
+    desk.expect_exact('installed a')
+    desk.ready()
+    assert desk.does('ward run -- pip install b') == 'installed b\n'
+    grant = json.loads(desk.does('ward grants --json'))
+    assert 0 < grant['expires'] - grant['made'] <= 300
+
+
+def test_a_no_leaves_the_command_its_own_exit_code(desk):
+    desk.sendline(f'ward run -- sh -c "echo x > {desk.outside}/f || exit 7"')
+    asked(desk)
+    press(desk, 'n')
+    desk.expect_exact('exec command rejected by user')
+    desk.ready()
+    assert desk.last_code() == 7
+    assert 'denied' == desk.ward.records()[-1]['result']['attempts'][0]['denials'][0]['answer']
+
+
+@pytest.mark.parametrize('key', ['q', '\x03', '\x04'], ids=['abort', 'ctrl-c', 'eof'])
+def test_abort_and_no_before_the_start_refuse_it(desk, key):
+    desk.sendline('ward run -- git push')
+    asked(desk, 'git push', 'may this command run')
+    press(desk, key)
+    desk.expect_exact('exec command rejected by user')
+    desk.ready()
+    assert desk.last_code() == 126
+    start = last_start(desk.ward)
+    assert start['verdict'] == 'deny' and start['source'] == 'person' and desk.ward.verify().code == 0
+
+
+def test_a_reason_reaches_the_agent(desk):
+    desk.sendline('ward run --json -- git push > out')
+    asked(desk)
+    press(desk, 'r')
+    desk.sendline('ask me tomorrow')
+    desk.ready()
+    result = json.loads((desk.ward.work / 'out').read_text())
+    assert result['error']['kind'] == 'rejected' and 'ask me tomorrow' in result['error']['message']
+    assert result['exit_code'] == -1 and result['verdict'] == 'deny' and result['source'] == 'person'
+
+
+def test_it_asks_at_the_terminal_also_from_a_pipeline(desk):
+    desk.sendline('echo | ward run -- pip install numpy 2>&1 | cat > out')
+    asked(desk)
+    press(desk, 'y')
+    desk.ready()
+    assert 'installed numpy' in (desk.ward.work / 'out').read_text()
+
+
+def test_input_that_was_read_is_not_read_again(desk):
+    desk.sendline(f'echo text | ward run -- sh -c "cat; echo x > {desk.outside}/f"')
+    desk.expect_exact('its standard input was already read')
+    desk.expect_exact('ward: refused: write ')
+    desk.ready()
+    assert not (desk.outside / 'f').exists()
+
+
+def test_input_from_a_file_is_read_again(desk):
+    desk.ward.file('input', 'one\ntwo\n')
+    desk.sendline(f'ward run -- sh -c "read line; cat > {desk.outside}/f" < input')
+    asked(desk)
+    press(desk, 'y')
+    desk.ready()
+    assert (desk.outside / 'f').read_text() == 'two\n'
+
+
+def test_without_the_sandbox_only_by_name(desks):
+    desks.sendline(f'ward run -- sh -c "echo x > {desks.outside}/f; readlink /proc/self/ns/pid > {desks.outside}/ns"')
+    asked(desks, '[u] without the sandbox')
+    press(desks, 'u', 'y')
+    desks.expect_exact('retrying command without sandbox')
+    desks.ready()
+    assert (desks.outside / 'ns').read_text().strip() == os.readlink('/proc/self/ns/pid')
+    end = desks.ward.records()[-1]['result']
+    assert [a['level'] for a in end['attempts']] == ['restricted', 'none']
+
+
+@pytest.mark.parametrize('flags', ['--approval on-request', '--sandbox require'])
+def test_without_the_sandbox_is_not_offered(desk, flags):
+    if 'on-request' in flags:
+        desk.sendline(f'ward run {flags} -- pip install a')
+        asked(desk, 'may this command run')
+        press(desk, 'y')
+    else:
+        desk.sendline(f'ward run {flags} -- pip install a')
+    shown = asked(desk, f'write {desk.outside}')
+    assert 'without the sandbox' not in shown
+    press(desk, 'u', 'n')
+    desk.ready()
+    assert not (desk.outside / 'a').exists()
+
+
+def test_never_asks_nothing(desk):
+    printed = desk.does('ward run --approval never -- pip install a')
+    assert 'ward: refused: write ' in printed and 'ward asks' not in printed
+    assert 'refused: ' in desk.does('ward run --approval never -- git push') and desk.last_code() == 126
+
+
+def test_a_time_out_is_never_asked_about(desk):
+    printed = desk.does(f'ward run --timeout 0.5s -- sh -c "echo x > {desk.outside}/f; sleep 60"')
+    assert 'timed out' in printed and 'ward asks' not in printed
+    assert desk.last_code() == 124
+
+
+def test_a_command_that_succeeds_is_not_asked_about(desk):
+    printed = desk.does(f'ward run -- sh -c "echo x > {desk.outside}/f; true"')
+    assert 'ward asks' not in printed and 'ward: refused: write ' in printed
+
+
+def test_a_job_in_the_background_never_touches_the_terminal(desk):
+    printed = desk.does('ward run -- pip install a > out 2>&1 & wait')
+    desk.does('true')
+    assert 'ward asks' not in printed + desk.does('cat out')
+
+
+def test_the_same_refusal_is_not_asked_about_twice_but_another_is(desk):
+    other = desk.ward.place / 'other'
+    other.mkdir()
+    desk.ward.person.own(other)
+    desk.sendline(f'ward run -- sh -c "echo x > {desk.outside}/f && echo y > {other}/f"')
+    asked(desk, f'write {desk.outside}')
+    press(desk, 'y')
+    asked(desk, f'write {other}')
+    press(desk, 'y')
+    desk.ready()
+    assert desk.last_code() == 0 and (other / 'f').read_text() == 'y\n'
+
+
+def test_always_writes_the_rule_that_was_shown(desk):
+    desk.sendline('ward run -- pip install numpy')
+    asked(desk, '[a] always')
+    press(desk, 'a')
+    desk.expect_exact('pip install')
+    press(desk, 'y')
+    desk.expect_exact('installed numpy')
+    desk.ready()
+    file = desk.ward.config / 'ward' / 'ward.yaml'
+    text = file.read_text()
+    assert 'command: "pip install"' in text and 'do: allow' in text and f'write {desk.outside}' in text
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert 'ok' in desk.does('ward policy check')
+    assert desk.does('ward run --session another -- pip install pandas') == 'installed pandas\n'
+    assert last_start(desk.ward)['source'] == 'rule'
+
+
+def test_never_again_is_a_rule_too(desk):
+    desk.sendline('ward run -- git push')
+    asked(desk, '[v] never again')
+    press(desk, 'v', 'y')
+    desk.expect_exact('exec command rejected by user')
+    desk.ready()
+    assert 'do: deny' in (desk.ward.config / 'ward' / 'ward.yaml').read_text()
+    assert 'refused: ' in desk.does('ward run -- git push') and desk.last_code() == 126
+
+
+@pytest.mark.parametrize('flags, command, question', [
+    ('--approval unless-trusted', 'ls', True), ('--approval on-request', 'touch f', True), ('--approval on-request', 'ls', False),
+    ('--approval on-failure', 'touch f', False), ('--escalated', 'ls', True), ('--sandbox forbid', 'ls', True),
+    ('--approval on-failure', 'git push --force', True)])
+def test_what_is_asked_before_the_start(desk, flags, command, question):
+    desk.sendline(f'ward run {flags} -- {command}; echo over{"-"}here')
+    if question:
+        asked(desk, command)
+        press(desk, 'n')
+    desk.expect_exact('over-here')
+    assert 'ward asks' not in desk.before
+    desk.ready()
+
+
+def test_started_without_the_sandbox_after_a_yes(desks):
+    desks.sendline('ward run --escalated -- readlink /proc/self/ns/pid')
+    asked(desks, 'unsandboxed')
+    press(desks, 'y')
+    desks.expect_exact(os.readlink('/proc/self/ns/pid'))
+    desks.ready()
+    assert desks.ward.records()[-1]['result']['attempts'][0]['level'] == 'none'
+
+
+HOSTILE = ['\x1b]0;owned\x07', '\x1b[2J\x1b[H', '\u202e', '\u200b', 'р\u0430ypal', '\r\nward asks: fine?\r\n  yes  [y]', '\x9b31m', '\ufeff']
+
+
+@pytest.mark.parametrize('field', ['command', '--reason', '--agent', '--tool', '--call-id', '--turn'])
+def test_hostile_text_cannot_draw(desk, field):
+    text = ''.join(HOSTILE)
+    script = desk.ward.file('agent.py', f'''import os, sys
+text = {text!r}
+if {field == 'command'}:
+    os.execvp("ward", ["ward", "run", "--", "git", "push", text])
+os.execvp("ward", ["ward", "run", {field!r}, text, "--", "git", "push"])
+''')
+    desk.sendline(f'/usr/bin/python3 {script}')
+    shown = asked(desk)
+    for piece in ('\x1b]0', '\x1b[2J', '\x1b[H', '\u202e', '\u200b', '\x9b', '\ufeff', '\r\nward asks: fine'):
+        assert piece not in shown, repr(shown)
+    press(desk, 'n')
+    desk.ready()
+    assert desk.last_code() == 126
+
+
+def test_fifty_runs_in_one_session(desk):
+    desk.sendline('ward run --session many -- pip install first')
+    asked(desk)
+    press(desk, 's')
+    desk.expect_exact('installed first')
+    desk.ready()
+    desk.does('for i in $(seq 50); do ward run --session many -- pip install p$i < /dev/null > out.$i 2>&1 & done 2> /dev/null; wait 2> /dev/null')
+    desk.does('true')
+    assert len(list(desk.outside.iterdir())) == 51
+    assert kinds(desk.ward).count('run.end') == 51 and kinds(desk.ward).count('ask') == 1
+    assert desk.ward.verify().code == 0
+
+
+def test_a_session_ends_with_its_answers(desk):
+    desk.sendline('ward run --session mine -- pip install a')
+    asked(desk)
+    press(desk, 's')
+    desk.ready()
+    assert 'mine' in desk.does('ward session') and 'has ended' in desk.does('ward session end mine')
+    desk.sendline('ward run --session mine -- pip install b')
+    asked(desk)
+    press(desk, 'n')
+    desk.ready()
+
+
+def test_nobody_there_means_no_and_says_what_would_permit_it(ward):
+    done = ward.run('git', 'push')
+    assert done.code == 126 and 'nobody can be asked' in done.err and '{command: git push, do: allow}' in done.err
+    done = ward.run('ls', flags=['--escalated'])
+    assert done.code == 126 and '--level none' in done.err
+    assert kinds(ward).count('ask') == 0 and ward.verify().code == 0
