@@ -357,14 +357,30 @@ static _Noreturn void run_init(const struct ground *ground, unsigned walls, int 
 	init_main(&sandbox, walls, &(struct init_fds){control, report.terminal, report.input});
 }
 
+/* Where ward has changed its user, init is closed to us until it has opened itself for its own
+ * maps, which it does first. */
+static int enter_user_namespace(const struct entry *entry)
+{
+	enum { TRIES = 20000, PAUSE_US = 100 };
+	int r = -1;
+
+	for (int i = 0; i < TRIES && r < 0; i++) {
+		r = setns(entry->pidfd, CLONE_NEWUSER);
+		if (r < 0 && errno != EPERM)
+			break;
+		if (r < 0)
+			usleep(PAUSE_US);
+	}
+	return r;
+}
+
 /* In the helper: a network of init's user namespace, and how to get to it. */
 static _Noreturn void run_helper(const struct entry *entry)
 {
 	struct note note = {.kind = NOTE_NETWORK, .fd = -1, .names = -1};
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if ((entry->walls & WALL_BIT(WALL_USER_NAMESPACE) &&
-	     setns(entry->pidfd, CLONE_NEWUSER) < 0) ||
+	if ((entry->walls & WALL_BIT(WALL_USER_NAMESPACE) && enter_user_namespace(entry) < 0) ||
 	    unshare(CLONE_NEWNET) < 0)
 		stage_fail(&note.failure, "making", "a network namespace");
 	else if (stage_network(&note.names, &note.failure) == 0) {
