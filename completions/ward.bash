@@ -17,11 +17,11 @@ _ward()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} at words
 	local with_value=' -c --shell --workspace --cwd --level --read --write --deny --net --allow-socket --memory --processes --timeout --output --env
-		--keep-env --agent --session --tool --call-id --turn --reason '
+		--keep-env --approval --sandbox --profile --policy --agent --session --tool --call-id --turn --reason '
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run check log show audit policy serve --help --version' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'run check log show audit policy grants session serve --help --version' -- "$word")
 		return
 	fi
 
@@ -45,6 +45,14 @@ _ward()
 			return
 			;;
 		--level) words='none restricted' ;;
+		--approval) words='never on-failure on-request unless-trusted' ;;
+		--sandbox) words='auto require forbid' ;;
+		--profile) words='agent code' ;;
+		--policy)
+			compopt -o filenames
+			mapfile -t COMPREPLY < <(compgen -f -- "$word")
+			return
+			;;
 		--net) words='none full' ;;
 		--allow-socket) words='docker ssh-agent dbus' ;;
 		--memory) words='512M 1G 4G' ;;
@@ -89,6 +97,8 @@ _ward()
 	show) words='last --json' ;;
 	audit) words='verify export' ;;
 	policy) words='check show trust untrust --help' ;;
+	grants) words='--json --session revoke' ;;
+	session) words='--json end' ;;
 	serve) words='--stdio' ;;
 	*) return ;;
 	esac
