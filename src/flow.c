@@ -15,6 +15,7 @@
 #include "decide/remember.h"
 #include "escalate/ask.h"
 #include "escalate/explain.h"
+#include "escalate/keep.h"
 #include "observe/observe.h"
 #include "parse/plan.h"
 #include "record/audit.h"
@@ -33,7 +34,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 
 /* Enough for any build, and an end for a fork bomb. */
@@ -125,15 +125,11 @@ static struct decision *decided(struct flow *flow, const char *stage, const char
 	return decision;
 }
 
-/* The configuration is read once and does not change under the request; the next request notices a
- * changed file. Whose word counts is whoever called ward, not whoever the command will run as. */
+/* The configuration is read once and does not change under the request. Whose word counts is
+ * whoever called ward, not whoever the command will run as. */
 static int load_policy(const struct request *request, const char *state,
 		       const struct policy **ret_policy, struct error **ret_error)
 {
-	static struct {
-		char *workspace, *extra;
-		struct policy *policy;
-	} last;
 	_cleanup_list_ struct list walls = {0};
 	const struct policy_places places = {
 		.workspace = request->workspace,
@@ -144,25 +140,9 @@ static int load_policy(const struct request *request, const char *state,
 		.uid = geteuid(),
 		.walls = &walls,
 	};
-	int r;
 
-	if (last.policy && strcmp(last.workspace, request->workspace) == 0 &&
-	    strcmp(last.extra, request->policy ? request->policy : "") == 0 &&
-	    policy_is_current(last.policy)) {
-		*ret_policy = last.policy;
-		return 0;
-	}
-	policy_free(last.policy);
-	last.policy = NULL;
-	free(last.workspace);
-	free(last.extra);
-	last.workspace = strdup(request->workspace);
-	last.extra = strdup(request->policy ? request->policy : "");
 	wall_names(WALLS_ALL, &walls);
-	r = policy_load(&places, &last.policy, ret_error);
-	if (r == 0)
-		*ret_policy = last.policy;
-	return r;
+	return policy_current(&places, ret_policy, ret_error);
 }
 
 /* 2. The sandbox is begun at once: what every command needs takes longest. */
@@ -293,45 +273,6 @@ static const char *const scope_names[] = {[SCOPE_ONCE] = "once",
 					  [SCOPE_TIME] = "time",
 					  [SCOPE_ALWAYS] = "always"};
 
-/* Only what the answer said is stored: for good as a rule of the user's policy. */
-static int remember_always(const struct answer *answer, const struct ask *question,
-			   struct error **ret_error)
-{
-	const char *rule =
-		answer->kind == ANSWER_APPROVE ? question->always_rule : question->never_rule;
-
-	return rule ? remember_write(question->always_file, rule, ret_error)
-		    : fail(ret_error, E_ENGINE, "there is no rule for this answer");
-}
-
-/* For the session, or a time of it. */
-static int remember(struct flow *flow, const struct answer *answer, const struct list *grants,
-		    char **ret_grant, struct error **ret_error)
-{
-	_cleanup_free_ char *command = request_command_text(flow->request);
-	struct grant grant = {
-		.session = strdup(flow->session.id),
-		.key = strdup(flow->key.text),
-		.covers = flow->key.covers ? strdup(flow->key.covers) : NULL,
-		.refusal = answer->kind != ANSWER_APPROVE,
-		.by = answer->by ? strdup(answer->by) : NULL,
-		.reason = answer->reason ? strdup(answer->reason) : NULL,
-		.command = STEAL(command),
-		.expires = answer->scope == SCOPE_TIME ? time(NULL) + (int64_t)answer->seconds : 0,
-	};
-	int r;
-
-	for (size_t i = 0; !grant.refusal && i < grants->count; i++)
-		list_add(&grant.permissions, grants->items[i]);
-	for (const char **reason = flow->assessment.reasons; *reason; reason++)
-		list_add(&grant.reasons, *reason);
-	r = grants_add(flow->own_state, &grant, ret_error);
-	if (r == 0)
-		*ret_grant = strdup(grant.id);
-	grant_done(&grant);
-	return r;
-}
-
 /* On record, remembered, and among the decisions; only then does it take effect. */
 static int settle(struct flow *flow, const char *stage, const struct ask *question,
 		  const struct answer *answer, struct list *grants, struct error **ret_error)
@@ -351,9 +292,9 @@ static int settle(struct flow *flow, const char *stage, const struct ask *questi
 					answer->kind == ANSWER_APPROVE ? grants : NULL, id),
 			   ret_error);
 	if (r == 0 && answer->kind != ANSWER_NOBODY && answer->scope == SCOPE_ALWAYS)
-		r = remember_always(answer, question, ret_error);
+		r = answer_keep_always(answer, question, ret_error);
 	else if (r == 0 && answer->kind != ANSWER_NOBODY && answer->scope != SCOPE_ONCE)
-		r = remember(flow, answer, grants, &id, ret_error);
+		r = answer_keep(answer, question, &flow->key, flow->own_state, &id, ret_error);
 	if (r < 0)
 		return r;
 	decision = decided(flow, stage, answer->kind == ANSWER_APPROVE ? "allow" : "deny",
@@ -439,7 +380,7 @@ static int reject(struct flow *flow, const struct answer *answer, struct error *
 	    flow->verdict.approval == APPROVAL_UNLESS_TRUSTED)
 		return error_hint(ret_error,
 				  "run it from a terminal, or with --approval on-failure");
-	if (flow->verdict.wants_out)
+	if (list_has(&flow->verdict.wanted, "unsandboxed"))
 		return error_hint(ret_error,
 				  "run it from a terminal, or say so yourself: --level none");
 	return error_hint(ret_error,
@@ -456,8 +397,8 @@ static int ask_first(struct flow *flow, struct error **ret_error)
 	struct answer answer = {0};
 	int r;
 
-	if (flow->verdict.wants_out)
-		list_add(&grants, "unsandboxed");
+	for (size_t i = 0; i < flow->verdict.wanted.count; i++)
+		list_add(&grants, flow->verdict.wanted.items[i]);
 	r = ask(flow, "ask", &question, &grants, &answer, ret_error);
 	if (r == 0 && answer.kind != ANSWER_APPROVE) {
 		flow->result->verdict = verdict_name(VERDICT_DENY);
@@ -618,19 +559,8 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 		explain_exec(flow, outcome->exec_error, &result->error);
 		return;
 	}
-	result->exit_code = WIFEXITED(outcome->status) ? WEXITSTATUS(outcome->status) : -1;
-	result->signal = WIFSIGNALED(outcome->status) ? WTERMSIG(outcome->status) : 0;
-	if (result->signal)
-		result->exit_code = 128 + result->signal;
+	outcome_to_result(outcome, result);
 	attempt->exit_code = result->exit_code;
-	result->timed_out = outcome->timed_out;
-	result->limit = outcome->limit;
-	result->duration_ms = outcome->duration_ms;
-	result->cpu_ms = outcome->cpu_ms;
-	result->max_rss_kb = outcome->max_rss_kb;
-	result->io_read_kb = outcome->io_read / 1024;
-	result->io_write_kb = outcome->io_write / 1024;
-	result->processes = MAX(outcome->tasks, (uint64_t)1);
 	result->truncated = capture_take(&flow->streams.captured[0], &result->stdout_);
 	result->truncated |= capture_take(&flow->streams.captured[1], &result->stderr_);
 	result->truncated |= capture_take(&flow->streams.aggregated, &result->aggregated);
@@ -833,6 +763,9 @@ static void warn_policy(struct flow *flow)
 		       {limits->disk, "disk"},
 		       {limits->idle_ns, "idle"}};
 
+	if (flow->verdict.network == NETWORK_RESTRICTED)
+		list_add(&flow->result->warnings,
+			 "a restricted network is not built into this version: there is none");
 	for (size_t i = 0; i < flow->policy->warnings.count; i++)
 		list_add(&flow->result->warnings, flow->policy->warnings.items[i]);
 	for (size_t i = 0; i < ELEMENTS(missing); i++)
@@ -851,7 +784,7 @@ static void warn_policy(struct flow *flow)
 static int open_everything(struct flow *flow, struct error **ret_error)
 {
 	const struct request *request = flow->request;
-	bool sandboxed = request->level != LEVEL_NONE;
+	bool sandboxed = request->level != LEVEL_NONE || request->foreign;
 	int r;
 
 	if ((r = check(request, ret_error)) < 0 ||
@@ -866,7 +799,9 @@ static int open_everything(struct flow *flow, struct error **ret_error)
 	if (sandboxed && ((r = identity_become(&flow->identity, geteuid() == 0 && is_attended(),
 					       ret_error)) < 0))
 		return r;
-	if ((r = begin(flow, request->level, request->network, ret_error)) < 0)
+	/* A guess, mostly right; what is judged counts. */
+	if ((r = begin(flow, request->foreign ? LEVEL_RESTRICTED : request->level,
+		       request->foreign ? NETWORK_NONE : request->network, ret_error)) < 0)
 		return r;
 	return sandboxed
 		       ? session_open(flow->own_state, request->session, &flow->session, ret_error)
@@ -882,6 +817,12 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 	input_mark(&flow->input);
 	if ((r = open_everything(flow, ret_error)) < 0 || (r = look(flow, ret_error)) < 0)
 		return r;
+	if (flow->verdict.level == LEVEL_CONTAINER) {
+		fail(ret_error, E_POLICY,
+		     "the policy asks for level container, which is not built into "
+		     "this version");
+		return error_hint(ret_error, "use level: restricted");
+	}
 	if (flow->request->level == LEVEL_NONE && !flow->request->foreign)
 		say(flow, "running without the sandbox (--level none)");
 	if (flow->verdict.kind == VERDICT_ASK && (r = ask_first(flow, ret_error)) < 0)

@@ -26,6 +26,12 @@ static void say_error(const struct error *error)
 {
 	_cleanup_buffer_ struct buffer line = {0};
 
+	if (error->file) {
+		escape_for_terminal(&line, error->file, strlen(error->file));
+		if (error->line)
+			buffer_printf(&line, ":%d:%d", error->line, error->column);
+		buffer_add_text(&line, ": ");
+	}
 	escape_for_terminal(&line, error->message, strlen(error->message));
 	if (error->hint) {
 		buffer_add_text(&line, "\n      ");

@@ -34,7 +34,7 @@ struct ruling approve_first(enum approval approval, const struct standing *stand
 	if (standing->refused)
 		return (struct ruling){VERDICT_DENY, "cache"};
 	/* A yes covers this only if it named it. */
-	if (standing->wants_out && !standing->out_approved)
+	if (standing->wants_more && !standing->more_approved)
 		return (struct ruling){approval == APPROVAL_NEVER ? VERDICT_DENY : VERDICT_ASK,
 				       "default"};
 	if (allowed)
@@ -57,4 +57,21 @@ bool approve_missing(enum approval approval)
 bool approve_unsandboxed(enum approval approval, enum preference preference)
 {
 	return preference != PREFERENCE_REQUIRE && matrix[approval].unsandboxed;
+}
+
+/* never > unless-trusted > on-request > on-failure in what needs a yes or is refused. Except that
+ * under never nobody is asked about a command that nothing speaks against: where such a command
+ * would have been asked about, never lets more through. */
+bool approval_is_stricter(enum approval wanted, enum approval now)
+{
+	static const int order[] = {
+		[APPROVAL_ON_FAILURE] = 0,
+		[APPROVAL_ON_REQUEST] = 1,
+		[APPROVAL_UNLESS_TRUSTED] = 2,
+		[APPROVAL_NEVER] = 3,
+	};
+
+	if (wanted == APPROVAL_NEVER && now != APPROVAL_ON_FAILURE)
+		return now == APPROVAL_NEVER;
+	return order[wanted] >= order[now];
 }

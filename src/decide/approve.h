@@ -18,8 +18,9 @@ struct standing {
 	bool refused;		/* a no that still holds covers it */
 	bool only_reads;
 	bool none_by_policy; /* the policy itself puts it outside the sandbox */
-	bool wants_out;	     /* it is to start without the sandbox */
-	bool out_approved;   /* and a rule or a yes named that */
+	bool wants_more;     /* it wants what only a yes that names it gives: to start without the
+				sandbox */
+	bool more_approved;  /* and a rule or a yes named that */
 };
 
 struct ruling {
@@ -27,6 +28,8 @@ struct ruling {
 	const char *source; /* rule, cache, default */
 };
 
+/* Whether nothing would run under wanted that is asked about or refused under now. */
+bool approval_is_stricter(enum approval wanted, enum approval now);
 /* Before the first attempt. */
 struct ruling approve_first(enum approval approval, const struct standing *standing);
 /* After a denial: may a person be asked for what was missing, still sandboxed; and for running

@@ -1,281 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The built-in policy: read all but secrets, write the workspace and a private /tmp, no network.
- * The caller's flags are the caller's own word and are laid over it. */
+/* Policy, assessment, flags and remembered answers brought together into one verdict. The caller's
+ * flags are the caller's own word and are laid over the policy. */
 #include "decide.h"
+#include "permissions.h"
 #include "policy.h"
-#include "secrets.h"
-#include "../base/path.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-
-static bool is_open_in_ssh(const char *name)
-{
-	size_t length = strlen(name);
-
-	if (length > 4 && strcmp(name + length - 4, ".pub") == 0)
-		return true;
-	for (const char *const *open = ssh_not_secret; *open; open++)
-		if (strcmp(*open, name) == 0)
-			return true;
-	return false;
-}
-
-static void deny_ssh(const char *home, struct permissions *permissions)
-{
-	_cleanup_free_ char *ssh = path_resolve(home, NULL, ".ssh");
-	DIR *directory = opendir(ssh);
-	struct dirent *entry;
-
-	if (!directory && errno != ENOENT)
-		list_add(&permissions->deny, ssh); /* closed, but perhaps ours to open again */
-	while (directory && (entry = readdir(directory)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    !is_open_in_ssh(entry->d_name))
-			list_add_printf(&permissions->deny, "%s/%s", ssh, entry->d_name);
-	if (directory)
-		closedir(directory);
-}
-
-/* Most places in the table do not exist: one reading of the home directory spares a look at each.
- */
-static void deny_home(const char *home, struct permissions *permissions)
-{
-	_cleanup_list_ struct list present = {0};
-	DIR *directory = opendir(home);
-	struct dirent *entry;
-
-	while (directory && (entry = readdir(directory)))
-		list_add(&present, entry->d_name);
-	for (const char *const *secret = secrets_in_home; *secret; secret++) {
-		_cleanup_free_ char *first = strndup(*secret, strcspn(*secret, "/"));
-
-		if (!directory || list_has(&present, first))
-			list_take(&permissions->deny, path_resolve(home, NULL, *secret));
-	}
-	if (directory)
-		closedir(directory);
-	if (!directory || list_has(&present, ".ssh"))
-		deny_ssh(home, permissions);
-}
-
-static void add_table(struct list *list, const char *const *table)
-{
-	for (; *table; table++)
-		list_add(list, *table);
-}
-
-static void deny_defaults(const struct surroundings *surroundings, struct permissions *permissions)
-{
-	const char *const homes[] = {surroundings->home, surroundings->account_home,
-				     getenv("HOME")};
-	const char *config = getenv("XDG_CONFIG_HOME");
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-
-	add_table(&permissions->deny, secrets_in_system);
-	add_table(&permissions->deny_names, secret_names);
-	add_table(&permissions->not_deny_names, not_secret_names);
-	for (size_t i = 0; i < ELEMENTS(homes); i++) {
-		bool again = false;
-
-		for (size_t before = 0; before < i && homes[i]; before++)
-			again = again || (homes[before] && strcmp(homes[before], homes[i]) == 0);
-		if (homes[i] && homes[i][0] == '/' && !again)
-			deny_home(homes[i], permissions);
-	}
-
-	/* ward's own files: no exception lifts these. */
-	list_add(&permissions->deny_always, surroundings->state);
-	list_add(&permissions->deny_always, "/etc/ward");
-	if (config && config[0] == '/')
-		list_take(&permissions->deny_always, path_resolve(config, NULL, "ward"));
-	if (surroundings->home && surroundings->home[0] == '/') {
-		list_take(&permissions->deny_always,
-			  path_resolve(surroundings->home, NULL, ".config/ward"));
-		list_take(&permissions->deny_always,
-			  path_resolve(surroundings->home, NULL, ".local/state/ward"));
-	}
-	/* Directories of sockets that do not lie below /run, which is hidden as a whole. */
-	if (runtime && runtime[0] == '/' && !path_is_under(runtime, "/run"))
-		list_add(&permissions->deny_always, runtime);
-	list_add(&permissions->deny_always, "/var/run/docker.sock");
-}
-
-static int add_rules(const struct list *rules, const struct request *request, const char *home,
-		     struct list *list)
-{
-	for (size_t i = 0; i < rules->count; i++)
-		list_take(list, path_resolve(request->workspace, home, rules->items[i]));
-	return 0;
-}
-
-static int add_writable(struct permissions *permissions, const char *workspace, const char *path,
-			struct error **ret_error)
-{
-	char real[PATH_MAX];
-
-	if (!realpath(path, real)) {
-		fail_errno(ret_error, E_USAGE, errno, "cannot make %s writable", path);
-		return error_hint(
-			ret_error,
-			"it must exist: make it first, or name the directory it will lie in");
-	}
-	if (strcmp(real, "/") == 0 || path_is_under(real, "/proc") || path_is_under(real, "/dev") ||
-	    path_is_under(real, "/sys") || path_is_under(real, "/run")) {
-		fail(ret_error, E_USAGE, "%s cannot be made writable in a sandbox", real);
-		return error_hint(
-			ret_error,
-			"name a directory below it, or run without the sandbox: --level none");
-	}
-	/* A link in the workspace may have been put there by an earlier command. */
-	if (path_is_under(path, workspace) && !path_is_under(real, workspace)) {
-		fail(ret_error, E_USAGE, "%s leads out of the workspace, to %s", path, real);
-		return error_hint(ret_error, "if that is meant, name it: --write %s", real);
-	}
-	if (!list_has(&permissions->writable, real))
-		list_add(&permissions->writable, real);
-	return 0;
-}
-
-/* Patterns of --write are matched against what exists, one directory level after the other by the
- * shell's own rules. */
-static int add_writable_rule(struct permissions *permissions, const char *workspace,
-			     const char *pattern, struct error **ret_error)
-{
-	if (!path_has_glob(pattern))
-		return add_writable(permissions, workspace, pattern, ret_error);
-	if (strlen(pattern) > 3 && strcmp(pattern + strlen(pattern) - 3, "/**") == 0) {
-		_cleanup_free_ char *top = strndup(pattern, strlen(pattern) - 3);
-
-		if (top && !path_has_glob(top))
-			return add_writable(permissions, workspace, top, ret_error);
-	}
-	fail(ret_error, E_USAGE, "--write %s: only a pattern that ends in /** can be made writable",
-	     pattern);
-	return error_hint(ret_error, "name the directory");
-}
-
-static int by_length(const void *a, const void *b)
-{
-	return (int)strlen(*(char *const *)a) - (int)strlen(*(char *const *)b);
-}
-
-static int decide_files(const struct request *request, const struct sandbox_policy *policy,
-			const struct surroundings *surroundings, struct permissions *permissions,
-			struct error **ret_error)
-{
-	const struct list *writes[] = {&policy->write, &request->write};
-	struct stat st;
-	int r;
-
-	deny_defaults(surroundings, permissions);
-	add_rules(&policy->deny, request, surroundings->home, &permissions->deny_always);
-	add_rules(&request->deny, request, surroundings->home, &permissions->deny_always);
-	add_rules(&policy->read, request, surroundings->home, &permissions->except);
-	add_rules(&request->read, request, surroundings->home, &permissions->except);
-	if (stat(request->workspace, &st) < 0 || !S_ISDIR(st.st_mode)) {
-		fail(ret_error, E_USAGE, "the workspace %s is not a directory", request->workspace);
-		return error_hint(ret_error, "name one with --workspace");
-	}
-	r = add_writable(permissions, "", request->workspace, ret_error);
-	for (size_t w = 0; w < ELEMENTS(writes); w++) {
-		for (size_t i = 0; i < writes[w]->count && r == 0; i++) {
-			_cleanup_free_ char *pattern = path_resolve(
-				request->workspace, surroundings->home, writes[w]->items[i]);
-			bool by_policy = writes[w] == &policy->write;
-
-			/* A policy speaks of every machine and every day: what it names may not be
-			 * there. */
-			if (add_writable_rule(permissions, request->workspace, pattern,
-					      by_policy ? NULL : ret_error) < 0)
-				r = by_policy ? 0 : -E_USAGE;
-			else /* What may be written may be read. */
-				list_add(&permissions->except, pattern);
-		}
-	}
-	if (r == 0)
-		qsort(permissions->writable.items, permissions->writable.count, sizeof(char *),
-		      by_length);
-	return r;
-}
-
-static const struct {
-	const char *name;
-	const char *paths[3];
-	const char *variable; /* that names the path */
-} named_sockets[] = {
-	{"docker", {"/var/run/docker.sock", "/run/docker.sock", NULL}, NULL},
-	{"ssh-agent", {NULL}, "SSH_AUTH_SOCK"},
-	{"dbus", {"/run/dbus/system_bus_socket", NULL}, NULL},
-};
-
-static int decide_sockets(const struct list *sockets, struct permissions *permissions,
-			  struct error **ret_error)
-{
-	for (size_t i = 0; i < sockets->count; i++) {
-		const char *wanted = sockets->items[i];
-		_cleanup_list_ struct list paths = {0};
-		size_t before = permissions->sockets.count;
-		char real[PATH_MAX];
-
-		for (size_t n = 0; n < ELEMENTS(named_sockets); n++) {
-			if (strcmp(wanted, named_sockets[n].name) != 0)
-				continue;
-			add_table(&paths, named_sockets[n].paths);
-			if (named_sockets[n].variable && getenv(named_sockets[n].variable))
-				list_add(&paths, getenv(named_sockets[n].variable));
-		}
-		if (wanted[0] == '/')
-			list_add(&paths, wanted);
-		for (size_t n = 0; n < paths.count; n++)
-			if (realpath(paths.items[n], real) &&
-			    !list_has(&permissions->sockets, real))
-				list_add(&permissions->sockets, real);
-		if (permissions->sockets.count == before && paths.count == 0) {
-			fail(ret_error, E_USAGE, "'%s' is not a socket ward knows", wanted);
-			return error_hint(ret_error,
-					  "write docker, ssh-agent, dbus or an absolute path");
-		}
-		if (permissions->sockets.count == before)
-			return fail(ret_error, E_USAGE,
-				    "there is no socket for '%s' on this machine", wanted);
-	}
-	return 0;
-}
-
-/* One permission, "OPERATION RESOURCE", laid over what holds so far. What it names may be gone by
- * now; then there is nothing to permit. */
-static void apply_permission(const struct matter *matter, const char *permission,
-			     struct verdict *verdict)
-{
-	struct permissions *permissions = &verdict->permissions;
-	const struct request *request = matter->request;
-	size_t length = strcspn(permission, " ");
-	_cleanup_free_ char *path = NULL;
-	const char *resource = permission + length + (permission[length] != '\0');
-	char real[PATH_MAX];
-
-	if (strcmp(permission, "unsandboxed") == 0) {
-		verdict->level = LEVEL_NONE;
-		return;
-	}
-	path = path_resolve(request->workspace, matter->surroundings->home, resource);
-	if (parse_word_in("read", permission, length)) {
-		list_add(&permissions->except, path);
-	} else if (parse_word_in("write delete", permission, length)) {
-		if (add_writable_rule(permissions, request->workspace, path, NULL) == 0)
-			list_add(&permissions->except, path);
-	} else if (parse_word_in("unix", permission, length)) {
-		if (realpath(resource, real) && !list_has(&permissions->sockets, real))
-			list_add(&permissions->sockets, real);
-	} else if (parse_word_in("connect", permission, length)) {
-		verdict->network = NETWORK_FULL;
-	}
-}
 
 /* What was answered before about such a command. A no beats a yes. */
 static void recall(const struct matter *matter, struct standing *standing, struct verdict *verdict)
@@ -287,11 +19,12 @@ static void recall(const struct matter *matter, struct standing *standing, struc
 			continue;
 		standing->refused |= grant->refusal;
 		standing->approved |= !grant->refusal;
-		standing->out_approved |= list_has(&grant->permissions, "unsandboxed");
 		if (!verdict->grant || grant->refusal) {
 			free(verdict->grant);
 			free(verdict->rule);
 			list_done(&verdict->require);
+			list_done(&verdict->wanted);
+			list_done(&verdict->keep);
 			verdict->grant = strdup(grant->id);
 		}
 	}
@@ -304,14 +37,10 @@ static void apply_answers(const struct matter *matter, struct verdict *verdict)
 
 		if (!grant->refusal && grant_covers(grant, matter->key, matter->assessment))
 			for (size_t p = 0; p < grant->permissions.count; p++)
-				apply_permission(matter, grant->permissions.items[p], verdict);
+				permissions_apply(matter, grant->permissions.items[p], verdict);
 	}
 	for (size_t i = 0; i < matter->granted->count; i++)
-		apply_permission(matter, matter->granted->items[i], verdict);
-	/* Later ones may lie above earlier ones. */
-	if (verdict->permissions.writable.count)
-		qsort(verdict->permissions.writable.items, verdict->permissions.writable.count,
-		      sizeof(char *), by_length);
+		permissions_apply(matter, matter->granted->items[i], verdict);
 }
 
 static bool has_text(const char *const *texts, const char *text)
@@ -394,7 +123,7 @@ static void apply_rules(const struct matter *matter, struct verdict *verdict)
 		for (size_t p = 0;
 		     match && match->kind != VERDICT_DENY && p < match->permissions.count; p++)
 			if (strcmp(match->permissions.items[p], "unsandboxed") != 0)
-				apply_permission(matter, match->permissions.items[p], verdict);
+				permissions_apply(matter, match->permissions.items[p], verdict);
 	}
 }
 
@@ -405,8 +134,10 @@ static void give_reason(const struct matter *matter, const struct standing *stan
 
 	if (standing->refused)
 		verdict->reason = strdup("a person has said no to this before, for this session");
-	else if (verdict->wants_out)
+	else if (list_has(&verdict->wanted, "unsandboxed"))
 		verdict->reason = strdup("it is to start without the sandbox");
+	else if (verdict->wanted.count)
+		verdict->reason = strdup("it wants more than the policy gives");
 	else if (rule && rule->kind != VERDICT_ALLOW && rule->why)
 		verdict->reason = strdup(rule->why);
 	else if (rule && rule->kind != VERDICT_ALLOW &&
@@ -416,38 +147,77 @@ static void give_reason(const struct matter *matter, const struct standing *stan
 		verdict->reason = strdup(first ? first : "every command is asked about");
 }
 
+/* What the request wants beyond what anybody gets, as permissions. A person's flags are the
+ * person's own word; another program's are no more than a wish. */
+static void collect_wishes(const struct request *request, bool none_by_policy, enum network network,
+			   struct list *wishes)
+{
+	const struct {
+		const struct list *list;
+		const char *operation;
+	} lists[] = {{&request->read, "read"},
+		     {&request->write, "write"},
+		     {&request->sockets, "unix"},
+		     {&request->keep_environment, "secret"}};
+
+	if (request->escalated || request->sandbox == PREFERENCE_FORBID ||
+	    (request->foreign && request->level == LEVEL_NONE && !none_by_policy))
+		list_add(wishes, "unsandboxed");
+	if (!request->foreign)
+		return;
+	for (size_t l = 0; l < ELEMENTS(lists); l++)
+		for (size_t i = 0; i < lists[l].list->count; i++)
+			list_add_printf(wishes, "%s %s", lists[l].operation,
+					lists[l].list->items[i]);
+	if (request->network == NETWORK_FULL && network != NETWORK_FULL)
+		list_add(wishes, "connect *");
+}
+
+/* Somebody has named exactly this, and said yes. */
+static bool is_granted(const struct matter *matter, const struct rule *rule, const char *permission)
+{
+	if (list_has(matter->granted, permission) ||
+	    (rule && rule->kind == VERDICT_ALLOW && list_has(&rule->permissions, permission)))
+		return true;
+	for (size_t i = 0; matter->grants && i < matter->grants->count; i++) {
+		const struct grant *grant = &matter->grants->items[i];
+
+		if (!grant->refusal && grant_covers(grant, matter->key, matter->assessment) &&
+		    list_has(&grant->permissions, permission))
+			return true;
+	}
+	return false;
+}
+
 static void weigh(const struct matter *matter, bool none_by_policy, struct verdict *verdict)
 {
-	const struct request *request = matter->request;
+	_cleanup_list_ struct list wishes = {0};
 	const struct rule *rule = NULL;
 	struct standing standing = {
 		.class = matter->assessment->class,
 		.only_reads = matter->assessment->only_reads,
 		.none_by_policy = none_by_policy,
-		/* From another program's request the word "none" is no more than a wish. */
-		.wants_out = request->escalated || request->sandbox == PREFERENCE_FORBID ||
-			     (request->foreign && request->has_level &&
-			      request->level == LEVEL_NONE && !none_by_policy),
 	};
 	struct ruling ruling;
 
 	if (matter->policy)
 		consult(matter, &standing, &rule);
-	if (rule) {
-		standing.out_approved =
-			rule->kind == VERDICT_ALLOW && list_has(&rule->permissions, "unsandboxed");
-		if (asprintf(&verdict->rule, "%s:%d", rule->file, rule->line) < 0)
-			abort();
-	}
+	if (rule && asprintf(&verdict->rule, "%s:%d", rule->file, rule->line) < 0)
+		abort();
 	recall(matter, &standing, verdict);
 	standing.approved |= matter->answered;
-	standing.out_approved |= list_has(matter->granted, "unsandboxed");
+	collect_wishes(matter->request, none_by_policy, verdict->network, &wishes);
+	for (size_t i = 0; i < wishes.count; i++)
+		if (!is_granted(matter, rule, wishes.items[i]))
+			list_add(&verdict->wanted, wishes.items[i]);
+	standing.wants_more = wishes.count > 0;
+	standing.more_approved = verdict->wanted.count == 0;
 	ruling = approve_first(verdict->approval, &standing);
 	verdict->kind = ruling.kind;
 	verdict->source = ruling.source;
-	verdict->wants_out = standing.wants_out && !standing.out_approved;
-	if (standing.wants_out)
-		verdict->level = standing.out_approved ? LEVEL_NONE : LEVEL_RESTRICTED;
+	if (list_has(&wishes, "unsandboxed"))
+		verdict->level =
+			list_has(&verdict->wanted, "unsandboxed") ? LEVEL_RESTRICTED : LEVEL_NONE;
 	if (verdict->kind != VERDICT_ALLOW)
 		give_reason(matter, &standing, rule, verdict);
 }
@@ -479,23 +249,12 @@ static void choose_limits(const struct request *request, const struct limits *po
 	}
 }
 
-/* How strict an approval policy is. */
-static int strictness(enum approval approval)
-{
-	static const int order[] = {[APPROVAL_ON_FAILURE] = 0,
-				    [APPROVAL_ON_REQUEST] = 1,
-				    [APPROVAL_UNLESS_TRUSTED] = 2,
-				    [APPROVAL_NEVER] = 3};
-
-	return order[approval];
-}
-
 static enum approval choose_approval(const struct request *request, const struct policy *policy)
 {
 	if (!policy || !policy->has_approval)
 		return request->approval;
 	if (!request->has_approval ||
-	    (request->foreign && strictness(request->approval) < strictness(policy->approval)))
+	    (request->foreign && !approval_is_stricter(request->approval, policy->approval)))
 		return policy->approval;
 	return request->approval;
 }
@@ -516,8 +275,11 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 		return r;
 	none_by_policy = policy->has_level && policy->level == LEVEL_NONE;
 	verdict.level = request->has_level || !policy->has_level ? request->level : policy->level;
-	verdict.network =
-		request->has_network || !policy->has_network ? request->network : policy->network;
+	verdict.network = policy->has_network ? policy->network : NETWORK_NONE;
+	if (request->has_network && !request->foreign)
+		verdict.network = request->network;
+	else if (request->has_network && request->network == NETWORK_NONE)
+		verdict.network = NETWORK_NONE;
 	verdict.approval = choose_approval(request, matter->policy);
 	choose_limits(request, &policy->limits, &verdict.limits);
 	for (size_t i = 0; i < policy->require.count; i++)
@@ -535,22 +297,27 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 		return 0;
 	}
 	if (verdict.level != LEVEL_NONE) {
-		r = decide_files(request, policy, surroundings, &verdict.permissions, ret_error);
-		if (r == 0)
-			r = decide_sockets(&request->sockets, &verdict.permissions, ret_error);
-		if (r == 0)
-			(void)decide_sockets(&policy->sockets, &verdict.permissions, NULL);
+		r = permissions_files(request, policy, surroundings, &verdict.permissions,
+				      ret_error);
+		if (r == 0 && !request->foreign)
+			r = permissions_sockets(&request->sockets, &verdict.permissions, ret_error);
 		if (r == 0) {
+			(void)permissions_sockets(&policy->sockets, &verdict.permissions, NULL);
 			apply_rules(matter, &verdict);
 			apply_answers(matter, &verdict);
+			permissions_sort(&verdict.permissions);
 		}
 	}
 	if (r < 0) {
 		verdict_done(&verdict);
 		return r;
 	}
-	decide_environment(request, surroundings, verdict.level, &policy->keep_env,
-			   &policy->set_env, &verdict.permissions);
+	for (size_t i = 0; i < policy->keep_env.count; i++)
+		list_add(&verdict.keep, policy->keep_env.items[i]);
+	for (size_t i = 0; i < request->keep_environment.count && !request->foreign; i++)
+		list_add(&verdict.keep, request->keep_environment.items[i]);
+	decide_environment(request, surroundings, verdict.level, &verdict.keep, &policy->set_env,
+			   &verdict.permissions);
 	if ((list_has(&request->sockets, "ssh-agent") || list_has(&policy->sockets, "ssh-agent")) &&
 	    getenv("SSH_AUTH_SOCK"))
 		list_add_printf(&verdict.permissions.environment, "SSH_AUTH_SOCK=%s",

@@ -27,8 +27,10 @@ struct verdict {
 	enum approval approval;
 	enum level level;
 	enum network network;
-	bool wants_out; /* kind ask: to start without the sandbox is part of the question */
-	char *rule;	/* "file:line" of the rule behind it; NULL: none */
+	struct list wanted; /* kind ask: permissions that the request itself wants and that are part
+			       of the question */
+	struct list keep;   /* variables that are passed on although they look secret */
+	char *rule;	    /* "file:line" of the rule behind it; NULL: none */
 	struct limits limits;
 	struct list require; /* walls without which nothing runs */
 	struct permissions permissions;

@@ -53,8 +53,7 @@ void decide_environment(const struct request *request, const struct surroundings
 		const char *equals = strchr(*variable, '=');
 		_cleanup_free_ char *name =
 			equals ? strndup(*variable, (size_t)(equals - *variable)) : NULL;
-		bool kept = name &&
-			    (list_has(&request->keep_environment, name) || list_has(keep, name));
+		bool kept = name && list_has(keep, name);
 
 		if (!name || !*name || is_set(&request->environment, name) || is_set(set, name))
 			continue;

@@ -114,23 +114,6 @@ struct policy *merge_begin(const char *home)
 	return policy;
 }
 
-/* never > unless-trusted > on-request > on-failure in what needs a yes or is refused. Except that
- * under never nobody is asked about a command that nothing speaks against: where such a command
- * would have been asked about, never lets more through. */
-static bool approval_is_stricter(enum approval wanted, enum approval now)
-{
-	static const int order[] = {
-		[APPROVAL_ON_FAILURE] = 0,
-		[APPROVAL_ON_REQUEST] = 1,
-		[APPROVAL_UNLESS_TRUSTED] = 2,
-		[APPROVAL_NEVER] = 3,
-	};
-
-	if (wanted == APPROVAL_NEVER && now != APPROVAL_ON_FAILURE)
-		return now == APPROVAL_NEVER;
-	return order[wanted] >= order[now];
-}
-
 static enum level level_now(const struct policy *policy, const struct sandbox_policy *target)
 {
 	return target->has_level ? target->level : policy->sandbox.level;

@@ -80,6 +80,10 @@ int policy_load(const struct policy_places *places, struct policy **ret_policy,
 /* Where the files lie that policy_load() reads if they exist, in the order of the layers. */
 void policy_paths(const struct policy_places *places, struct list *paths);
 void policy_free(struct policy *policy);
+/* The same, kept from the last call of this process as long as the places are the same and no file
+ * has changed. Borrowed, until the next call. */
+int policy_current(const struct policy_places *places, const struct policy **ret_policy,
+		   struct error **ret_error);
 static inline void policy_freep(struct policy **policy)
 {
 	policy_free(*policy);

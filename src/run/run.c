@@ -401,3 +401,19 @@ int run_serve(struct entry *entry, struct streams *streams, const struct limits 
 	close(run.signals);
 	return 0;
 }
+
+void outcome_to_result(const struct outcome *outcome, struct result *result)
+{
+	result->exit_code = WIFEXITED(outcome->status) ? WEXITSTATUS(outcome->status) : -1;
+	result->signal = WIFSIGNALED(outcome->status) ? WTERMSIG(outcome->status) : 0;
+	if (result->signal)
+		result->exit_code = 128 + result->signal;
+	result->timed_out = outcome->timed_out;
+	result->limit = outcome->limit;
+	result->duration_ms = outcome->duration_ms;
+	result->cpu_ms = outcome->cpu_ms;
+	result->max_rss_kb = outcome->max_rss_kb;
+	result->io_read_kb = outcome->io_read / 1024;
+	result->io_write_kb = outcome->io_write / 1024;
+	result->processes = MAX(outcome->tasks, (uint64_t)1);
+}

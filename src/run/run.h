@@ -23,6 +23,9 @@ struct outcome {
 	uint64_t max_rss_kb, io_read, io_write, tasks;
 };
 
+/* How it ended and what it used, into the result. */
+void outcome_to_result(const struct outcome *outcome, struct result *result);
+
 /* What the caller of ward had set, for the command to start with. */
 struct dispositions {
 	sigset_t mask;

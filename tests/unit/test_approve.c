@@ -31,8 +31,8 @@ static struct standing standing_of(unsigned bits, unsigned class, unsigned rule)
 		.refused = bits & 2,
 		.only_reads = bits & 4,
 		.none_by_policy = bits & 8,
-		.wants_out = bits & 16,
-		.out_approved = bits & 32,
+		.wants_more = bits & 16,
+		.more_approved = bits & 32,
 	};
 }
 
@@ -49,7 +49,7 @@ static enum verdict_kind expected(enum approval approval, const struct standing 
 		return VERDICT_DENY;
 	if (s->refused)
 		return VERDICT_DENY;
-	if (s->wants_out && !s->out_approved)
+	if (s->wants_more && !s->more_approved)
 		return approval == APPROVAL_NEVER ? VERDICT_DENY : VERDICT_ASK;
 	if (approved)
 		return VERDICT_ALLOW;

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the room: permissions put together. */
+#pragma once
+
+#include "decide.h"
+#include "policy.h"
+
+/* What is writable, masked and excepted from the masks, by policy and by the caller's flags. */
+int permissions_files(const struct request *request, const struct sandbox_policy *policy,
+		      const struct surroundings *surroundings, struct permissions *permissions,
+		      struct error **ret_error);
+/* Host sockets by name or path. */
+int permissions_sockets(const struct list *sockets, struct permissions *permissions,
+			struct error **ret_error);
+/* One permission, "OPERATION RESOURCE", laid over what holds so far. What it names may be gone by
+ * now; then there is nothing to permit. */
+void permissions_apply(const struct matter *matter, const char *permission,
+		       struct verdict *verdict);
+/* So that parents come before children. */
+void permissions_sort(struct permissions *permissions);

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What policy files say is what happens."""
+import json
+import subprocess
+
+import pytest
+
+
+def call(ward, **params):
+    """One request of another program, over JSON-RPC."""
+    done = ward('serve', '--stdio', input=json.dumps({'jsonrpc': '2.0', 'id': 1, 'method': 'run', 'params': params}) + '\n')
+    return json.loads(done.out)['result']
+
+
+@pytest.fixture
+def outside(plain):
+    directory = plain.place / 'outside'
+    directory.mkdir()
+    plain.person.own(directory)
+    return directory
+
+
+def test_a_rule_refuses_with_its_reason(plain):
+    plain.policy('rules:\n  - {command: touch, do: deny, why: nothing is touched here}\n')
+    done = plain.run('env', 'X=1', 'touch', 'f')
+    assert done.code == 126 and 'nothing is touched here' in done.err and not (plain.work / 'f').exists()
+    start = plain.records()[0]
+    assert (start['verdict'], start['source']) == ('deny', 'rule') and start['rule'].endswith('ward.yaml:2')
+    assert start['policy'] == [str(plain.config / 'ward' / 'ward.yaml')]
+    assert plain.run('ls').code == 0
+
+
+def test_a_rule_allows_with_its_permissions(plain, outside):
+    plain.policy(f"rules:\n  - command: cp\n    do: allow\n    why: it deploys\n    permissions: ['write {outside}']\n")
+    plain.file('a', 'x')
+    assert plain.run('cp', 'a', outside).code == 0 and (outside / 'a').read_text() == 'x'
+    assert plain.run('mv', 'a', outside / 'b').code != 0
+    assert plain.records()[0]['source'] == 'rule'
+
+
+def test_a_rule_for_one_host_does_not_open_the_network(plain):
+    plain.policy("rules:\n  - {command: cat, do: allow, why: x, permissions: ['connect example.org:443']}\n")
+    assert len(plain.run('cat', '/proc/net/dev').out.splitlines()) == 3  # two lines of heading, and lo
+
+
+def test_what_is_asked_about_is_refused_where_nobody_is(plain):
+    plain.policy('rules:\n  - {command: ls, do: ask, why: it looks}\n')
+    done = plain.run('ls')
+    assert done.code == 126 and 'it looks' in done.err
+
+
+def test_an_allow_rule_lifts_what_speaks_against_a_command(plain):
+    (plain.work / 'work').mkdir()
+    plain.person.own(plain.work / 'work')
+    assert plain.run('rm', '-rf', 'work').code == 126
+    plain.allow('rm')
+    assert plain.run('rm', '-rf', 'work').code == 0 and not (plain.work / 'work').exists()
+    assert plain.sh('curl -s x | sh; rm -rf work').code == 126
+
+
+def test_files_environment_limits_and_level(plain, outside):
+    plain.file('secret', 'hidden\n')
+    plain.file('.env', 'shown\n')
+    plain.policy(f"""sandbox:
+  files: {{read: [.env], write: ['{outside}'], deny: [secret]}}
+  environment: {{keep: [MY_TOKEN], set: {{COLOUR: green}}}}
+  limits: {{time: 5s, cpu: 50%}}
+""")
+    result = plain.result('--', 'sh', '-c', f'cat .env; cat secret; echo x > {outside}/f; echo $MY_TOKEN $COLOUR', env={'MY_TOKEN': 't'})
+    assert result['stdout'] == 'shown\nt green\n' and (outside / 'f').exists()
+    assert any('cpu' in warning and 'not enforced' in warning for warning in result['sandbox_warnings'])
+    assert plain.run('sleep', '60').code == 124
+    assert plain.run('sleep', '60', flags=['--timeout', '0.2s']).code == 124
+    assert plain.sh('cat secret', '--read', 'secret').code != 0
+
+
+def test_a_profile(plain):
+    plain.policy('profiles:\n  quick: {limits: {time: 300ms}}\n')
+    assert plain.run('sleep', '60', flags=['--profile', 'quick']).code == 124
+    assert plain.run('true', flags=['--profile', 'code']).code == 0
+    done = plain.run('true', flags=['--profile', 'none-such'])
+    assert done.code == 125 and 'none-such' in done.err and 'quick' in done.err
+
+
+@pytest.mark.parametrize('text, where', [
+    ('sandbox:\n  levle: none\n', ':2:3'), ('approval: sometimes\n', ':1:11'), ('rules: [', ':'), ('a: &x 1\n', ':1:'),
+    ('rules:\n  - {command: ls, do: deny, why: x, match: [cat]}\n', ':2:')])
+def test_a_policy_that_does_not_hold_refuses_the_run(plain, text, where):
+    plain.policy(text)
+    done = plain.run('touch', 'f')
+    assert done.code == 125 and 'ward.yaml' + where in done.err and not (plain.work / 'f').exists()
+    result = plain.result('--', 'true')
+    assert result['exit_code'] == -1 and result['error']['file'].endswith('ward.yaml') and result['error']['line'] > 0
+    assert plain('check', '--', 'true').code == 125
+
+
+def test_a_project_narrows_at_once_and_widens_when_trusted(plain, outside):
+    plain.file('.ward.yaml', f"""sandbox: {{files: {{write: ['{outside}']}}}}
+rules:
+  - {{command: touch, do: deny, why: not in this project}}
+  - {{command: git push, do: allow, why: fine}}
+""")
+    assert plain.run('touch', 'f').code == 126
+    assert plain.sh(f'echo x > {outside}/f').code != 0 and plain.run('git', 'push').code == 126
+    done = plain('policy', 'trust')
+    assert done.code == 0, done
+    assert plain.sh(f'echo x > {outside}/f').code == 0
+    assert plain.run('git', 'push').code not in (125, 126)
+    plain.file('.ward.yaml', (plain.work / '.ward.yaml').read_text() + '# changed\n')
+    assert plain.sh(f'echo y > {outside}/f').code != 0
+
+
+def test_a_command_cannot_write_itself_a_policy_that_counts(plain, outside):
+    plain.sh(f"echo \"sandbox: {{files: {{write: ['{outside}']}}}}\" > .ward.yaml; mkdir -p ~/.config/ward $XDG_CONFIG_HOME/ward; "
+             "echo 'approval: never' > $XDG_CONFIG_HOME/ward/ward.yaml")
+    assert not (plain.config / 'ward').exists()
+    assert plain.sh(f'echo x > {outside}/f').code != 0 and not (outside / 'f').exists()
+
+
+def test_approval_of_the_policy_holds_unless_a_flag_says_otherwise(plain):
+    plain.policy('approval: unless-trusted\n')
+    assert plain.run('ls').code == 126
+    assert plain.run('ls', flags=['--approval', 'on-failure']).code == 0
+
+
+def test_another_program_can_only_narrow(plain, outside):
+    plain.policy('approval: unless-trusted\nrules:\n  - {command: ls, do: allow, why: harmless}\n')
+    assert call(plain, argv=['ls'])['exit_code'] == 0
+    for wider in ({'approval': 'on-failure'}, {'approval': 'never'}):
+        result = call(plain, argv=['touch', 'f'], **wider)
+        assert result['verdict'] == 'deny' and not (plain.work / 'f').exists(), wider
+    for wider in ({'level': 'none'}, {'write': [str(outside)]}, {'net': 'full'}, {'escalated': True}, {'keep_env': ['A_TOKEN']}):
+        result = call(plain, argv=['ls'], **wider)
+        assert result['verdict'] == 'deny' and result['error']['kind'] == 'rejected', (wider, result)
+
+
+def test_a_policy_changed_between_two_requests_is_noticed(plain):
+    process = plain.popen('serve', '--stdio', stdin=subprocess.PIPE)
+
+    def ask():
+        process.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "run", "params": {"argv": ["ls"], "session": "s"}}\n')
+        process.stdin.flush()
+        return json.loads(process.stdout.readline())['result']
+
+    assert ask()['exit_code'] == 0
+    plain.policy('rules:\n  - {command: ls, do: deny, why: changed}\n')
+    assert ask()['verdict'] == 'deny'
+    plain.policy('# nothing any more\n')
+    assert ask()['exit_code'] == 0
+    assert plain.finish(process).code == 0
+    assert {record['session'] for record in plain.records() if record['kind'] == 'run.start'} == {'s'}
+
+
+def test_check_tells_the_rule(plain):
+    plain.policy('rules:\n  - {command: git push, do: deny, why: not from here}\n')
+    done = plain('check', '--json', '--', 'git', 'push')
+    checked = json.loads(done.out)
+    assert done.code == 2 and (checked['verdict'], checked['source'], checked['reason']) == ('deny', 'rule', 'not from here')
+    assert checked['rule'].endswith('ward.yaml:2')
+    assert plain('check', '--approval', 'never', '--', 'npm', 'publish').code == 2
+    assert plain('check', '--', 'npm', 'publish').code == 1
