@@ -1,32 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flow, one direction: request -> plan -> assessment -> verdict -> sandbox -> run -> observed
- * -> result -> record. Each stage takes the value that the one before made; only this file knows
- * all of them. */
-#include "flow.h"
-#include "assess/assess.h"
+/* The flow, one direction: request -> plan -> assessment -> verdict -> (ask -> answer) -> sandbox
+ * -> run -> observed -> (again, with what was missing) -> result -> record. Each stage takes the
+ * value that the one before made; only this file and its asking half, flow_ask.c, know all of them.
+ */
+#include "flow_state.h"
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/id.h"
 #include "base/path.h"
 #include "base/units.h"
-#include "decide/decide.h"
-#include "decide/key.h"
-#include "decide/policy.h"
-#include "decide/remember.h"
-#include "escalate/ask.h"
 #include "escalate/explain.h"
-#include "escalate/keep.h"
-#include "observe/observe.h"
 #include "parse/plan.h"
-#include "record/audit.h"
-#include "record/events.h"
-#include "record/session.h"
 #include "record/state.h"
-#include "run/mode.h"
-#include "run/run.h"
-#include "sandbox/find.h"
-#include "sandbox/identity.h"
-#include "sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,45 +22,11 @@
 #include <time.h>
 
 /* Enough for any build, and an end for a fork bomb. */
-enum { PROCESSES = 8192, SEARCHES = 5, ATTEMPTS = 8 };
+enum { PROCESSES = 8192, SEARCHES = 5 };
 
 extern char **environ;
 
-/* Everything one request owns on its way. */
-struct flow {
-	const struct request *request;
-	const struct audience *audience;
-	struct result *result;
-	struct arena *arena;
-	char *state, *own_state; /* ward's, and that of whoever the command runs as */
-	struct audit *audit;
-	struct identity identity;
-	struct session session;
-	struct plan plan;
-	struct assessment assessment;
-	const struct policy *policy;
-	struct approval_key key;
-	struct grants grants;	    /* the session's answers so far */
-	struct list granted, asked; /* by answers during this run; and what was asked for */
-	bool answered;		    /* a person has said yes to it */
-	struct dispositions before; /* how signals were when we were called */
-	struct input_mark input;    /* and standard input */
-	bool begun;		    /* its start is on record */
-
-	/* Of one attempt. */
-	struct verdict verdict;
-	struct prepared prepared;
-	struct streams streams;
-	struct masks masks;
-	struct list mask_paths, writable; /* writable as seen inside, /tmp included */
-	struct entry entry;
-	enum level entry_level;
-	enum network entry_network;
-	struct observer *observer;
-};
-
-static void say(const struct flow *flow, const char *format, ...) _printf_(2, 3);
-static void say(const struct flow *flow, const char *format, ...)
+void flow_say(const struct flow *flow, const char *format, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	va_list arguments;
@@ -114,8 +65,8 @@ static int check(const struct request *request, struct error **ret_error)
 	return 0;
 }
 
-static struct decision *decided(struct flow *flow, const char *stage, const char *verdict,
-				const char *source)
+struct decision *flow_decided(struct flow *flow, const char *stage, const char *verdict,
+			      const char *source)
 {
 	struct decision *decision = result_add_decision(flow->result, stage, verdict, source);
 	char now[TIME_TEXT];
@@ -163,7 +114,7 @@ static int begin(struct flow *flow, enum level level, enum network network,
 }
 
 /* 3. Parse, assess, decide, while init builds. */
-static int judge(struct flow *flow, struct error **ret_error)
+int flow_judge(struct flow *flow, struct error **ret_error)
 {
 	const struct surroundings surroundings = {
 		.home = flow->identity.home,
@@ -206,17 +157,17 @@ static int look(struct flow *flow, struct error **ret_error)
 	approval_key_make(flow->request, &flow->plan, &flow->key);
 	if (flow->session.id)
 		r = grants_load(flow->own_state, flow->session.id, &flow->grants, ret_error);
-	if (r < 0 || (r = judge(flow, ret_error)) < 0)
+	if (r < 0 || (r = flow_judge(flow, ret_error)) < 0)
 		return r;
-	decided(flow, "assess", class_name(flow->assessment.class), "default");
-	decision = decided(flow, "decide", flow->result->verdict, flow->result->source);
+	flow_decided(flow, "assess", class_name(flow->assessment.class), "default");
+	decision = flow_decided(flow, "decide", flow->result->verdict, flow->result->source);
 	if (flow->verdict.grant)
 		decision->grant = strdup(flow->verdict.grant);
 	return 0;
 }
 
 /* 4. On record before it takes effect. */
-static struct event_run event_run(const struct flow *flow)
+struct event_run flow_event(const struct flow *flow)
 {
 	return (struct event_run){.request = flow->request,
 				  .result = flow->result,
@@ -228,7 +179,7 @@ static struct event_run event_run(const struct flow *flow)
 }
 
 /* Takes ownership of body. */
-static int record(struct flow *flow, const char *kind, json_t *body, struct error **ret_error)
+int flow_record(struct flow *flow, const char *kind, json_t *body, struct error **ret_error)
 {
 	int r = audit_append(flow->audit, kind, flow->result->run, body, ret_error);
 
@@ -236,10 +187,10 @@ static int record(struct flow *flow, const char *kind, json_t *body, struct erro
 	return r;
 }
 
-static int record_start(struct flow *flow, struct error **ret_error)
+int flow_record_start(struct flow *flow, struct error **ret_error)
 {
-	const struct event_run run = event_run(flow);
-	int r = record(flow, "run.start", event_start(&run), ret_error);
+	const struct event_run run = flow_event(flow);
+	int r = flow_record(flow, "run.start", event_start(&run), ret_error);
 
 	flow->begun = r == 0;
 	return r;
@@ -263,157 +214,7 @@ static void record_end(struct flow *flow)
 	json_decref(body);
 }
 
-/* 5. A person is asked, and the answer comes back as data. */
-static const char *const answer_names[] = {[ANSWER_NOBODY] = "nobody",
-					   [ANSWER_APPROVE] = "approve",
-					   [ANSWER_DENY] = "deny",
-					   [ANSWER_ABORT] = "abort"};
-static const char *const scope_names[] = {[SCOPE_ONCE] = "once",
-					  [SCOPE_SESSION] = "session",
-					  [SCOPE_TIME] = "time",
-					  [SCOPE_ALWAYS] = "always"};
-
-/* On record, remembered, and among the decisions; only then does it take effect. */
-static int settle(struct flow *flow, const char *stage, const struct ask *question,
-		  const struct answer *answer, struct list *grants, struct error **ret_error)
-{
-	_cleanup_free_ char *id = NULL;
-	struct decision *decision;
-	int r = 0;
-
-	if (answer->unsandboxed && !list_has(grants, "unsandboxed"))
-		list_add(grants, "unsandboxed");
-	if (r == 0)
-		r = record(flow, "answer",
-			   event_answer(answer_names[answer->kind],
-					answer->kind == ANSWER_NOBODY ? NULL
-								      : scope_names[answer->scope],
-					answer->by, answer->reason,
-					answer->kind == ANSWER_APPROVE ? grants : NULL, id),
-			   ret_error);
-	if (r == 0 && answer->kind != ANSWER_NOBODY && answer->scope == SCOPE_ALWAYS)
-		r = answer_keep_always(answer, question, ret_error);
-	else if (r == 0 && answer->kind != ANSWER_NOBODY && answer->scope != SCOPE_ONCE)
-		r = answer_keep(answer, question, &flow->key, flow->own_state, &id, ret_error);
-	if (r < 0)
-		return r;
-	decision = decided(flow, stage, answer->kind == ANSWER_APPROVE ? "allow" : "deny",
-			   answer->kind == ANSWER_NOBODY ? "default" : "person");
-	decision->by = answer->by ? strdup(answer->by) : NULL;
-	decision->scope = answer->kind == ANSWER_NOBODY ? NULL : strdup(scope_names[answer->scope]);
-	decision->grant = STEAL(id);
-	if (answer->kind != ANSWER_APPROVE)
-		return 0;
-	flow->answered = true;
-	for (size_t i = 0; i < grants->count; i++)
-		if (!list_has(&flow->granted, grants->items[i]))
-			list_add(&flow->granted, grants->items[i]);
-	return 0;
-}
-
-/* True if there is somebody at a terminal of ours. */
-static bool is_attended(void)
-{
-	int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-	bool ours = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
-
-	close_fd(&terminal);
-	return ours;
-}
-
-static int ask(struct flow *flow, const char *stage, struct ask *question, struct list *grants,
-	       struct answer *ret_answer, struct error **ret_error)
-{
-	const struct request *request = flow->request;
-	const struct event_run run = event_run(flow);
-	_cleanup_free_ char *command = request_command_text(request), *file = NULL, *always = NULL,
-			    *never = NULL, *why = NULL;
-	char now[TIME_TEXT];
-	int r;
-
-	question->command = request->approval_command ? request->approval_command : command;
-	question->cwd = request->cwd;
-	question->agent = request->agent;
-	question->session = flow->session.id;
-	question->tool = request->tool;
-	question->call_id = request->call_id;
-	question->turn = request->turn;
-	question->reason = request->reason;
-	question->assessment = &flow->assessment;
-	question->grants = grants;
-	question->covers = flow->session.id
-				   ? (flow->key.covers ? flow->key.covers : "exactly this command")
-				   : NULL;
-	if (!is_attended()) {
-		*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
-		return 0;
-	}
-	/* The rule that is shown is the one that is written. */
-	time_text(now);
-	if (asprintf(&why, "%s, on %.10s", "a person said so when asked", now) < 0)
-		abort();
-	if (flow->key.covers && !flow->identity.changes) {
-		file = remember_file();
-		always = remember_rule(VERDICT_ALLOW, flow->key.covers, grants, why);
-		never = remember_rule(VERDICT_DENY, flow->key.covers, NULL, why);
-		question->always_file = file;
-		question->always_rule = file ? always : NULL;
-		question->never_rule = file ? never : NULL;
-	}
-	r = record(flow, "ask", event_ask(&run, stage, question->why, question->refused, grants),
-		   ret_error);
-	if (r == 0)
-		r = ask_terminal(question, ret_answer, ret_error);
-	return r < 0 ? r : settle(flow, stage, question, ret_answer, grants, ret_error);
-}
-
-static int reject(struct flow *flow, const struct answer *answer, struct error **ret_error)
-{
-	if (answer->kind != ANSWER_NOBODY) {
-		fail(ret_error, E_REJECTED, "exec command rejected by user%s%s",
-		     answer->reason ? ": " : "", answer->reason ? answer->reason : "");
-		return error_hint(ret_error, "ask for something else, or for less");
-	}
-	fail(ret_error, E_REJECTED, "this needs a person's yes, and nobody can be asked here: %s",
-	     flow->verdict.reason);
-	if (flow->verdict.approval == APPROVAL_ON_REQUEST ||
-	    flow->verdict.approval == APPROVAL_UNLESS_TRUSTED)
-		return error_hint(ret_error,
-				  "run it from a terminal, or with --approval on-failure");
-	if (list_has(&flow->verdict.wanted, "unsandboxed"))
-		return error_hint(ret_error,
-				  "run it from a terminal, or say so yourself: --level none");
-	return error_hint(ret_error,
-			  "run it from a terminal, or permit it by a rule in "
-			  "~/.config/ward/ward.yaml: {command: %s, do: allow}",
-			  flow->key.covers ? flow->key.covers : "...");
-}
-
-/* Before the first attempt. */
-static int ask_first(struct flow *flow, struct error **ret_error)
-{
-	struct ask question = {.kind = ASK_BEFORE, .why = flow->verdict.reason};
-	_cleanup_list_ struct list grants = {0};
-	struct answer answer = {0};
-	int r;
-
-	for (size_t i = 0; i < flow->verdict.wanted.count; i++)
-		list_add(&grants, flow->verdict.wanted.items[i]);
-	r = ask(flow, "ask", &question, &grants, &answer, ret_error);
-	if (r == 0 && answer.kind != ANSWER_APPROVE) {
-		flow->result->verdict = verdict_name(VERDICT_DENY);
-		flow->result->source = answer.kind == ANSWER_NOBODY ? "default" : "person";
-		(void)record_start(flow, ret_error);
-		r = reject(flow, &answer, ret_error);
-	} else if (r == 0) {
-		r = judge(flow, ret_error); /* with what was answered */
-		flow->result->source = "person";
-	}
-	answer_done(&answer);
-	return r;
-}
-
-/* 6. The rest of the sandbox: what must be masked is looked for, the run recorded, init told. */
+/* 5. The rest of the sandbox: what must be masked is looked for, the run recorded, init told. */
 static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_error)
 {
 	const struct permissions *permissions = &flow->verdict.permissions;
@@ -461,7 +262,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		if (r == 0 && flow->verdict.level != LEVEL_NONE)
 			r = find_masks(&search, &flow->masks, ret_error);
 		if (r == 0 && !flow->begun)
-			r = record_start(flow, ret_error);
+			r = flow_record_start(flow, ret_error);
 		if (r == 0)
 			r = sandbox_release(sandbox, &flow->entry, &flow->masks, ret_error);
 		if (r == 0 || !*ret_error || (*ret_error)->errnum != ESTALE)
@@ -475,7 +276,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	return r;
 }
 
-/* 7. The supervisor sees what the command tries, the loop serves what it reads and writes. */
+/* 6. The supervisor sees what the command tries, the loop serves what it reads and writes. */
 static void serve_observer(void *data)
 {
 	observer_serve(data);
@@ -512,7 +313,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	return r;
 }
 
-/* 8. What became of it. */
+/* 7. What became of it. */
 static int explain_exec(const struct flow *flow, int errnum, struct error **ret_error)
 {
 	const char *program = flow->prepared.argv.items[0];
@@ -573,51 +374,9 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 			fail_errno(&result->error, E_ENGINE, flow->streams.output[i]->error,
 				   "writing the command's %s", i ? "errors" : "output");
 	if (outcome->limit != LIMIT_NONE && !outcome->timed_out)
-		say(flow, "ended: it went past its limit of %s", limit_name(outcome->limit));
+		flow_say(flow, "ended: it went past its limit of %s", limit_name(outcome->limit));
 	if (outcome->timed_out)
 		fail(&result->error, E_TIMEOUT, "timed out after %g s", seconds);
-}
-
-/* 9. Again, with exactly what was missing, or where that is chosen without the sandbox. */
-static bool can_ask_again(struct flow *flow, struct list *missing, struct list *refused)
-{
-	const struct result *result = flow->result;
-	const struct attempt *attempt = &result->attempts[result->attempt_count - 1];
-	struct list *kept = &flow->asked;
-	_cleanup_list_ struct list all = {0};
-	bool new = false;
-
-	if (flow->verdict.level == LEVEL_NONE || result->error || result->timed_out ||
-	    result->limit != LIMIT_NONE || (result->exit_code == 0 && !result->signal) ||
-	    result->attempt_count >= ATTEMPTS || !approve_missing(flow->verdict.approval))
-		return false;
-	if (!explain_missing(attempt, &flow->verdict.permissions.deny_always, &all, refused))
-		return false;
-	for (size_t i = 0; i < all.count; i++) {
-		if (list_has(&flow->granted, all.items[i]))
-			continue;
-		list_add(missing, all.items[i]);
-		if (!list_has(kept, all.items[i])) {
-			list_add(kept, all.items[i]); /* the same is not asked twice */
-			new = true;
-		}
-	}
-	if (missing->count == 0 &&
-	    approve_unsandboxed(flow->verdict.approval, flow->request->sandbox) &&
-	    !list_has(kept, "unsandboxed")) {
-		list_add(missing, "unsandboxed");
-		list_add(kept, "unsandboxed");
-		new = true;
-	}
-	return new;
-}
-
-static void mark_denials(struct flow *flow, const char *answer)
-{
-	struct attempt *attempt = &flow->result->attempts[flow->result->attempt_count - 1];
-
-	for (size_t i = 0; i < attempt->denial_count; i++)
-		attempt->denials[i].answer = (char *)answer;
 }
 
 static void forget_attempt(struct flow *flow)
@@ -638,49 +397,6 @@ static void forget_attempt(struct flow *flow)
 		*outputs[i] = (struct output){0};
 	}
 	result->truncated = false;
-}
-
-/* 1: there is to be another attempt. */
-static int escalate(struct flow *flow, struct error **ret_error)
-{
-	_cleanup_list_ struct list missing = {0}, refused = {0};
-	_cleanup_free_ char *reason = NULL;
-	struct answer answer = {0};
-	struct ask question = {.kind = ASK_RETRY, .refused = &refused, .starts_again = true};
-	int r;
-
-	if (!can_ask_again(flow, &missing, &refused))
-		return 0;
-	if (!input_rewind(&flow->streams, &flow->input)) {
-		say(flow, "it cannot be run again: its standard input was already read");
-		return 0;
-	}
-	question.why = "the sandbox refused what it needs";
-	question.retry_reason = list_has(&missing, "unsandboxed")
-					? "command failed; retry without sandbox?"
-					: "command failed; retry with what it was refused?";
-	question.may_unsandbox =
-		!list_has(&missing, "unsandboxed") &&
-		approve_unsandboxed(flow->verdict.approval, flow->request->sandbox);
-	r = ask(flow, "retry", &question, &missing, &answer, ret_error);
-	if (r == 0 && answer.kind == ANSWER_ABORT) {
-		r = reject(flow, &answer, ret_error);
-	} else if (r == 0 && answer.kind != ANSWER_APPROVE) {
-		mark_denials(flow, "denied");
-		if (answer.kind == ANSWER_DENY)
-			say(flow, "exec command rejected by user%s%s", answer.reason ? ": " : "",
-			    answer.reason ? answer.reason : "");
-	} else if (r == 0) {
-		bool out = list_has(&missing, "unsandboxed");
-
-		mark_denials(flow, "granted");
-		say(flow, "Execution failed: %s", refused.items[0]);
-		say(flow, out ? "retrying command without sandbox"
-			      : "retrying command with more permissions");
-		r = 1;
-	}
-	answer_done(&answer);
-	return r;
 }
 
 static int attempt(struct flow *flow, struct error **ret_error)
@@ -706,17 +422,17 @@ static int again(struct flow *flow, struct error **ret_error)
 	int r;
 
 	forget_attempt(flow);
-	if ((r = judge(flow, ret_error)) < 0)
+	if ((r = flow_judge(flow, ret_error)) < 0)
 		return r;
 	flow->result->source = "person";
 	out = flow->verdict.level == LEVEL_NONE;
 	if ((r = out ? identity_return(ret_error) : identity_prepare(ret_error)) < 0 ||
 	    (r = streams_open(flow->request, way->streams, &flow->streams, ret_error)) < 0)
 		return r;
-	r = record(flow, "run.retry",
-		   event_retry((unsigned)flow->result->attempt_count + 1, flow->verdict.level,
-			       &flow->granted),
-		   ret_error);
+	r = flow_record(flow, "run.retry",
+			event_retry((unsigned)flow->result->attempt_count + 1, flow->verdict.level,
+				    &flow->granted),
+			ret_error);
 	return r < 0 ? r : attempt(flow, ret_error);
 }
 
@@ -731,8 +447,8 @@ static void notice_environment(struct flow *flow)
 		buffer_add_text(&names, i ? ", " : "");
 		escape_for_terminal(&names, dropped->items[i], strlen(dropped->items[i]));
 	}
-	say(flow, "not passed on, they look secret: %s; to pass one on: --keep-env NAME",
-	    buffer_text(&names));
+	flow_say(flow, "not passed on, they look secret: %s; to pass one on: --keep-env NAME",
+		 buffer_text(&names));
 }
 
 /* Where the session of whoever the command runs as is kept; made by that user, when we are that
@@ -774,10 +490,10 @@ static void warn_policy(struct flow *flow)
 					"the policy's limit %s is not enforced by this version",
 					missing[i].name);
 	if (flow->policy->ignored.count && flow->session.fresh)
-		say(flow,
-		    "%zu parts of the project's .ward.yaml are ignored: they permit more, and "
-		    "the project is not trusted; ward policy check",
-		    flow->policy->ignored.count);
+		flow_say(flow,
+			 "%zu parts of the project's .ward.yaml are ignored: they permit more, and "
+			 "the project is not trusted; ward policy check",
+			 flow->policy->ignored.count);
 }
 
 /* Everything before anything is decided. */
@@ -796,8 +512,9 @@ static int open_everything(struct flow *flow, struct error **ret_error)
 	    (r = streams_open(request, ways[request->mode].streams, &flow->streams, ret_error)) < 0)
 		return r;
 	own_state_directory(flow);
-	if (sandboxed && ((r = identity_become(&flow->identity, geteuid() == 0 && is_attended(),
-					       ret_error)) < 0))
+	if (sandboxed &&
+	    ((r = identity_become(&flow->identity, geteuid() == 0 && flow_is_attended(),
+				  ret_error)) < 0))
 		return r;
 	/* A guess, mostly right; what is judged counts. */
 	if ((r = begin(flow, request->foreign ? LEVEL_RESTRICTED : request->level,
@@ -824,25 +541,25 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 		return error_hint(ret_error, "use level: restricted");
 	}
 	if (flow->request->level == LEVEL_NONE && !flow->request->foreign)
-		say(flow, "running without the sandbox (--level none)");
-	if (flow->verdict.kind == VERDICT_ASK && (r = ask_first(flow, ret_error)) < 0)
+		flow_say(flow, "running without the sandbox (--level none)");
+	if (flow->verdict.kind == VERDICT_ASK && (r = flow_ask_first(flow, ret_error)) < 0)
 		return r;
 	if (flow->verdict.kind == VERDICT_DENY) {
-		(void)record_start(flow, ret_error);
+		(void)flow_record_start(flow, ret_error);
 		fail(ret_error, E_REJECTED, "refused: %s", flow->verdict.reason);
 		return error_hint(ret_error, "if it is meant, a person runs it without ward");
 	}
 	warn_policy(flow);
 	notice_environment(flow);
 	r = attempt(flow, ret_error);
-	while (r == 0 && (r = escalate(flow, ret_error)) == 1)
+	while (r == 0 && (r = flow_escalate(flow, ret_error)) == 1)
 		r = again(flow, ret_error);
 	if (r < 0)
 		return r;
 	explain_denials(flow->request, &flow->verdict.permissions.deny_always, flow->result,
 			&flow->result->attempts[flow->result->attempt_count - 1], &notices);
 	for (size_t i = 0; i < notices.count; i++)
-		say(flow, "%s", notices.items[i]);
+		flow_say(flow, "%s", notices.items[i]);
 	if (flow->session.fresh)
 		session_sweep(flow->own_state); /* a new one begins: others may have ended */
 	return 0;

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The asking half of the flow: what a person is asked, before the first attempt and after one that
+ * failed, and what the answer does. The answer comes back into the flow as data. */
+#include "flow_state.h"
+#include "base/path.h"
+#include "base/units.h"
+#include "decide/remember.h"
+#include "escalate/ask.h"
+#include "escalate/explain.h"
+#include "escalate/keep.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ATTEMPTS = 8 };
+
+static const char *const answer_names[] = {[ANSWER_NOBODY] = "nobody",
+					   [ANSWER_APPROVE] = "approve",
+					   [ANSWER_DENY] = "deny",
+					   [ANSWER_ABORT] = "abort"};
+static const char *const scope_names[] = {[SCOPE_ONCE] = "once",
+					  [SCOPE_SESSION] = "session",
+					  [SCOPE_TIME] = "time",
+					  [SCOPE_ALWAYS] = "always"};
+
+/* On record, remembered, and among the decisions; only then does it take effect. */
+static int settle(struct flow *flow, const char *stage, const struct ask *question,
+		  const struct answer *answer, struct list *grants, struct error **ret_error)
+{
+	_cleanup_free_ char *id = NULL;
+	struct decision *decision;
+	int r = 0;
+
+	if (answer->unsandboxed && !list_has(grants, "unsandboxed"))
+		list_add(grants, "unsandboxed");
+	if (r == 0)
+		r = flow_record(flow, "answer",
+				event_answer(answer_names[answer->kind],
+					     answer->kind == ANSWER_NOBODY
+						     ? NULL
+						     : scope_names[answer->scope],
+					     answer->by, answer->reason,
+					     answer->kind == ANSWER_APPROVE ? grants : NULL, id),
+				ret_error);
+	if (r == 0 && answer->kind != ANSWER_NOBODY && answer->scope == SCOPE_ALWAYS)
+		r = answer_keep_always(answer, question, ret_error);
+	else if (r == 0 && answer->kind != ANSWER_NOBODY && answer->scope != SCOPE_ONCE)
+		r = answer_keep(answer, question, &flow->key, flow->own_state, &id, ret_error);
+	if (r < 0)
+		return r;
+	decision = flow_decided(flow, stage, answer->kind == ANSWER_APPROVE ? "allow" : "deny",
+				answer->kind == ANSWER_NOBODY ? "default" : "person");
+	decision->by = answer->by ? strdup(answer->by) : NULL;
+	decision->scope = answer->kind == ANSWER_NOBODY ? NULL : strdup(scope_names[answer->scope]);
+	decision->grant = STEAL(id);
+	if (answer->kind != ANSWER_APPROVE)
+		return 0;
+	flow->answered = true;
+	for (size_t i = 0; i < grants->count; i++)
+		if (!list_has(&flow->granted, grants->items[i]))
+			list_add(&flow->granted, grants->items[i]);
+	return 0;
+}
+
+/* True if there is somebody at a terminal of ours. */
+bool flow_is_attended(void)
+{
+	int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	bool ours = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
+
+	close_fd(&terminal);
+	return ours;
+}
+
+static int ask(struct flow *flow, const char *stage, struct ask *question, struct list *grants,
+	       struct answer *ret_answer, struct error **ret_error)
+{
+	const struct request *request = flow->request;
+	const struct event_run run = flow_event(flow);
+	_cleanup_free_ char *command = request_command_text(request), *file = NULL, *always = NULL,
+			    *never = NULL, *why = NULL;
+	char now[TIME_TEXT];
+	int r;
+
+	question->command = request->approval_command ? request->approval_command : command;
+	question->cwd = request->cwd;
+	question->agent = request->agent;
+	question->session = flow->session.id;
+	question->tool = request->tool;
+	question->call_id = request->call_id;
+	question->turn = request->turn;
+	question->reason = request->reason;
+	question->assessment = &flow->assessment;
+	question->grants = grants;
+	question->covers = flow->session.id
+				   ? (flow->key.covers ? flow->key.covers : "exactly this command")
+				   : NULL;
+	if (!flow_is_attended()) {
+		*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
+		return 0;
+	}
+	/* The rule that is shown is the one that is written. */
+	time_text(now);
+	if (asprintf(&why, "%s, on %.10s", "a person said so when asked", now) < 0)
+		abort();
+	if (flow->key.covers && !flow->identity.changes) {
+		file = remember_file();
+		always = remember_rule(VERDICT_ALLOW, flow->key.covers, grants, why);
+		never = remember_rule(VERDICT_DENY, flow->key.covers, NULL, why);
+		question->always_file = file;
+		question->always_rule = file ? always : NULL;
+		question->never_rule = file ? never : NULL;
+	}
+	r = flow_record(flow, "ask",
+			event_ask(&run, stage, question->why, question->refused, grants),
+			ret_error);
+	if (r == 0)
+		r = ask_terminal(question, ret_answer, ret_error);
+	return r < 0 ? r : settle(flow, stage, question, ret_answer, grants, ret_error);
+}
+
+static int reject(struct flow *flow, const struct answer *answer, struct error **ret_error)
+{
+	if (answer->kind != ANSWER_NOBODY) {
+		fail(ret_error, E_REJECTED, "exec command rejected by user%s%s",
+		     answer->reason ? ": " : "", answer->reason ? answer->reason : "");
+		return error_hint(ret_error, "ask for something else, or for less");
+	}
+	fail(ret_error, E_REJECTED, "this needs a person's yes, and nobody can be asked here: %s",
+	     flow->verdict.reason);
+	if (flow->verdict.approval == APPROVAL_ON_REQUEST ||
+	    flow->verdict.approval == APPROVAL_UNLESS_TRUSTED)
+		return error_hint(ret_error,
+				  "run it from a terminal, or with --approval on-failure");
+	if (list_has(&flow->verdict.wanted, "unsandboxed"))
+		return error_hint(ret_error,
+				  "run it from a terminal, or say so yourself: --level none");
+	return error_hint(ret_error,
+			  "run it from a terminal, or permit it by a rule in "
+			  "~/.config/ward/ward.yaml: {command: %s, do: allow}",
+			  flow->key.covers ? flow->key.covers : "...");
+}
+
+/* Before the first attempt. */
+int flow_ask_first(struct flow *flow, struct error **ret_error)
+{
+	struct ask question = {.kind = ASK_BEFORE, .why = flow->verdict.reason};
+	_cleanup_list_ struct list grants = {0};
+	struct answer answer = {0};
+	int r;
+
+	for (size_t i = 0; i < flow->verdict.wanted.count; i++)
+		list_add(&grants, flow->verdict.wanted.items[i]);
+	r = ask(flow, "ask", &question, &grants, &answer, ret_error);
+	if (r == 0 && answer.kind != ANSWER_APPROVE) {
+		flow->result->verdict = verdict_name(VERDICT_DENY);
+		flow->result->source = answer.kind == ANSWER_NOBODY ? "default" : "person";
+		(void)flow_record_start(flow, ret_error);
+		r = reject(flow, &answer, ret_error);
+	} else if (r == 0) {
+		r = flow_judge(flow, ret_error); /* with what was answered */
+		flow->result->source = "person";
+	}
+	answer_done(&answer);
+	return r;
+}
+
+/* Again, with exactly what was missing, or where that is chosen without the sandbox. */
+static bool can_ask_again(struct flow *flow, struct list *missing, struct list *refused)
+{
+	const struct result *result = flow->result;
+	const struct attempt *attempt = &result->attempts[result->attempt_count - 1];
+	struct list *kept = &flow->asked;
+	_cleanup_list_ struct list all = {0};
+	bool new = false;
+
+	if (flow->verdict.level == LEVEL_NONE || result->error || result->timed_out ||
+	    result->limit != LIMIT_NONE || (result->exit_code == 0 && !result->signal) ||
+	    result->attempt_count >= ATTEMPTS || !approve_missing(flow->verdict.approval))
+		return false;
+	if (!explain_missing(attempt, &flow->verdict.permissions.deny_always, &all, refused))
+		return false;
+	for (size_t i = 0; i < all.count; i++) {
+		if (list_has(&flow->granted, all.items[i]))
+			continue;
+		list_add(missing, all.items[i]);
+		if (!list_has(kept, all.items[i])) {
+			list_add(kept, all.items[i]); /* the same is not asked twice */
+			new = true;
+		}
+	}
+	if (missing->count == 0 &&
+	    approve_unsandboxed(flow->verdict.approval, flow->request->sandbox) &&
+	    !list_has(kept, "unsandboxed")) {
+		list_add(missing, "unsandboxed");
+		list_add(kept, "unsandboxed");
+		new = true;
+	}
+	return new;
+}
+
+static void mark_denials(struct flow *flow, const char *answer)
+{
+	struct attempt *attempt = &flow->result->attempts[flow->result->attempt_count - 1];
+
+	for (size_t i = 0; i < attempt->denial_count; i++)
+		attempt->denials[i].answer = (char *)answer;
+}
+
+int flow_escalate(struct flow *flow, struct error **ret_error)
+{
+	_cleanup_list_ struct list missing = {0}, refused = {0};
+	_cleanup_free_ char *reason = NULL;
+	struct answer answer = {0};
+	struct ask question = {.kind = ASK_RETRY, .refused = &refused, .starts_again = true};
+	int r;
+
+	if (!can_ask_again(flow, &missing, &refused))
+		return 0;
+	if (!input_rewind(&flow->streams, &flow->input)) {
+		flow_say(flow, "it cannot be run again: its standard input was already read");
+		return 0;
+	}
+	question.why = "the sandbox refused what it needs";
+	question.retry_reason = list_has(&missing, "unsandboxed")
+					? "command failed; retry without sandbox?"
+					: "command failed; retry with what it was refused?";
+	question.may_unsandbox =
+		!list_has(&missing, "unsandboxed") &&
+		approve_unsandboxed(flow->verdict.approval, flow->request->sandbox);
+	r = ask(flow, "retry", &question, &missing, &answer, ret_error);
+	if (r == 0 && answer.kind == ANSWER_ABORT) {
+		r = reject(flow, &answer, ret_error);
+	} else if (r == 0 && answer.kind != ANSWER_APPROVE) {
+		mark_denials(flow, "denied");
+		if (answer.kind == ANSWER_DENY)
+			flow_say(flow, "exec command rejected by user%s%s",
+				 answer.reason ? ": " : "", answer.reason ? answer.reason : "");
+	} else if (r == 0) {
+		bool out = list_has(&missing, "unsandboxed");
+
+		mark_denials(flow, "granted");
+		flow_say(flow, "Execution failed: %s", refused.items[0]);
+		flow_say(flow, out ? "retrying command without sandbox"
+				   : "retrying command with more permissions");
+		r = 1;
+	}
+	answer_done(&answer);
+	return r;
+}

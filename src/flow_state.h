@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the two halves of the flow share: flow.c carries a request out, flow_ask.c asks about it. */
+#pragma once
+
+#include "assess/assess.h"
+#include "decide/decide.h"
+#include "decide/key.h"
+#include "decide/policy.h"
+#include "flow.h"
+#include "observe/observe.h"
+#include "record/audit.h"
+#include "record/events.h"
+#include "record/session.h"
+#include "run/mode.h"
+#include "run/run.h"
+#include "sandbox/find.h"
+#include "sandbox/identity.h"
+#include "sandbox/sandbox.h"
+
+/* Everything one request owns on its way. */
+struct flow {
+	const struct request *request;
+	const struct audience *audience;
+	struct result *result;
+	struct arena *arena;
+	char *state, *own_state; /* ward's, and that of whoever the command runs as */
+	struct audit *audit;
+	struct identity identity;
+	struct session session;
+	struct plan plan;
+	struct assessment assessment;
+	const struct policy *policy;
+	struct approval_key key;
+	struct grants grants;	    /* the session's answers so far */
+	struct list granted, asked; /* by answers during this run; and what was asked for */
+	bool answered;		    /* a person has said yes to it */
+	struct dispositions before; /* how signals were when we were called */
+	struct input_mark input;    /* and standard input */
+	bool begun;		    /* its start is on record */
+
+	/* Of one attempt. */
+	struct verdict verdict;
+	struct prepared prepared;
+	struct streams streams;
+	struct masks masks;
+	struct list mask_paths, writable; /* writable as seen inside, /tmp included */
+	struct entry entry;
+	enum level entry_level;
+	enum network entry_network;
+	struct observer *observer;
+};
+
+/* flow.c: one line for a person; a decision added to the result; a record appended, body taken
+ * over.
+ */
+void flow_say(const struct flow *flow, const char *format, ...) _printf_(2, 3);
+struct decision *flow_decided(struct flow *flow, const char *stage, const char *verdict,
+			      const char *source);
+struct event_run flow_event(const struct flow *flow);
+int flow_record(struct flow *flow, const char *kind, json_t *body, struct error **ret_error);
+int flow_record_start(struct flow *flow, struct error **ret_error);
+/* Decides, with what was answered so far. */
+int flow_judge(struct flow *flow, struct error **ret_error);
+
+/* flow_ask.c: true if there is somebody at a terminal of ours. */
+bool flow_is_attended(void);
+/* The question before the first attempt; fails where the answer is not yes. */
+int flow_ask_first(struct flow *flow, struct error **ret_error);
+/* The question after an attempt that failed; 1: there is to be another one. */
+int flow_escalate(struct flow *flow, struct error **ret_error);
