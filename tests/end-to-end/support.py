@@ -206,6 +206,28 @@ class Terminal(pexpect.spawn):
         return code
 
 
+class Tmux:
+    """A terminal multiplexer of this test's own."""
+
+    def __init__(self, ward, columns, rows):
+        self.ward, self.socket = ward, str(ward.place / 'home' / 'tmux')
+        shell = 'env PS1="READY> " bash --norc --noprofile -i'
+        assert self('new-session', '-d', '-s', 't', '-x', str(columns), '-y', str(rows), shell).code == 0
+        self.shows('READY>')
+
+    def __call__(self, *words):
+        return self.ward('-S', self.socket, '-f', '/dev/null', *words, program='/usr/bin/tmux', timeout=PATIENCE)
+
+    def screen(self):
+        return self('capture-pane', '-p', '-t', 't').out
+
+    def shows(self, text):
+        assert wait_until(lambda: text in self.screen(), 30, 0.1), f'{text!r} is not on:\n{self.screen()}'
+
+    def keys(self, *keys):
+        assert self('send-keys', '-t', 't', *keys).code == 0
+
+
 def marker():
     """A word that no other process has on its command line."""
     return 'mark-' + uuid.uuid4().hex

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from support import Terminal
+from support import Terminal, Tmux
 
 ASKED = 'help\r\n> '
 QUIET = 0.8  # keys within the first half second do not count
@@ -361,3 +361,56 @@ def test_nobody_there_means_no_and_says_what_would_permit_it(ward):
     done = ward.run('ls', flags=['--escalated'])
     assert done.code == 126 and '--level none' in done.err
     assert kinds(ward).count('ask') == 0 and ward.verify().code == 0
+
+
+@pytest.fixture
+def pane(plain):
+    tmux = Tmux(plain, 80, 24)
+    yield tmux
+    tmux('kill-server')
+
+
+def question_on(pane, line):
+    """The lines of the pane once a question stands there."""
+    pane.keys('-l', 'clear; ' + line)
+    pane.keys('Enter')
+    pane.shows('help\n>')
+    return [line.rstrip() for line in pane.screen().splitlines() if line.strip()]
+
+
+def test_what_a_person_sees(pane):
+    lines = question_on(pane, f'{pane.ward.binary} run --session s --agent robot --reason "release day" -- git push --force')
+    assert lines == [
+        'ward asks: may this command run?',
+        '  | git push --force',
+        f'  in         {pane.ward.work}',
+        '  asked by   agent robot, session s',
+        '  agent says (its own words, unchecked) release day',
+        '  why        it rewrites or deletes what others may already have',
+        '  risk       high: publishing, history; cannot be undone',
+        '             - it sends commits to others',
+        '             - it rewrites or deletes what others may already have',
+        '  yes means  it runs in the sandbox, and gets nothing beyond that',
+        '  yes  [y] once  [s] for the session: git push  [t] for a time  [a] always',
+        '  no   [n] this time  [r] and say why  [v] never again  [q] abort  [?] help',
+        '>']
+    time.sleep(QUIET)
+    pane.keys('n')
+    pane.shows('exec command rejected by user')
+
+
+def test_hostile_text_leaves_a_real_terminal_as_it_is(pane, plain):
+    plain.file('agent.py', f'''import os
+text = {''.join(HOSTILE)!r}
+os.execv({plain.binary!r}, ["ward", "run", "--session", "s", "--reason", text, "--agent", text, "--", "git", "push", text])
+''')
+    lines = question_on(pane, '/usr/bin/python3 agent.py')
+    text = '\n'.join(lines)
+    assert lines[0] == 'ward asks: may this command run?' and sum('ward asks' in line for line in lines) >= 1
+    assert not any(line.startswith('ward asks: fine') or line.startswith('  yes  [y]\n') for line in lines)
+    for shown in ('\\x1b]0;owned\\x07', '\\x1b[2J', '\\u{202e}', '\\u{200b}'):
+        assert shown in text.replace('\n             ', '').replace('\n  | ', ''), text
+    assert lines[-3].startswith('  no   [n]') or any(line.startswith('  no   [n]') for line in lines)
+    time.sleep(QUIET)
+    pane.keys('n')
+    pane.shows('exec command rejected by user')

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from support import PATIENCE, Terminal, all_gone, marker, processes, wait_until
+from support import PATIENCE, Terminal, Tmux, all_gone, marker, processes, wait_until
 
 
 @pytest.fixture
@@ -223,30 +223,9 @@ def test_programs_in_a_shell_inside_get_the_keys(screen):
     screen.ready()
 
 
-class Tmux:
-    """A terminal multiplexer of this test's own."""
-
-    def __init__(self, ward):
-        self.ward, self.socket = ward, str(ward.place / 'home' / 'tmux')
-
-    def __call__(self, *words):
-        return self.ward('-S', self.socket, '-f', '/dev/null', *words, program='/usr/bin/tmux', timeout=PATIENCE)
-
-    def screen(self):
-        return self('capture-pane', '-p', '-t', 't').out
-
-    def shows(self, text):
-        assert wait_until(lambda: text in self.screen(), 30, 0.1), f'{text!r} is not on:\n{self.screen()}'
-
-    def keys(self, *keys):
-        assert self('send-keys', '-t', 't', *keys).code == 0
-
-
 @pytest.fixture
 def tmux(ward):
-    tmux = Tmux(ward)
-    assert tmux('new-session', '-d', '-s', 't', '-x', '90', '-y', '30', 'env PS1="READY> " bash --norc --noprofile -i').code == 0
-    tmux.shows('READY>')
+    tmux = Tmux(ward, 90, 30)
     yield tmux
     tmux('kill-server')
 
