@@ -10,6 +10,7 @@
 #include "escalate/keep.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -166,6 +167,17 @@ int flow_ask_first(struct flow *flow, struct error **ret_error)
 	return r;
 }
 
+/* Somebody, or the terminal, has ended it: that is no failure to be mended. */
+static bool was_interrupted(const struct result *result)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL, SIGPIPE};
+
+	for (size_t i = 0; i < ELEMENTS(signals); i++)
+		if (result->signal == signals[i] || result->exit_code == 128 + signals[i])
+			return true;
+	return false;
+}
+
 /* Again, with exactly what was missing, or where that is chosen without the sandbox. */
 static bool can_ask_again(struct flow *flow, struct list *missing, struct list *refused)
 {
@@ -177,7 +189,8 @@ static bool can_ask_again(struct flow *flow, struct list *missing, struct list *
 
 	if (flow->verdict.level == LEVEL_NONE || result->error || result->timed_out ||
 	    result->limit != LIMIT_NONE || (result->exit_code == 0 && !result->signal) ||
-	    result->attempt_count >= ATTEMPTS || !approve_missing(flow->verdict.approval))
+	    was_interrupted(result) || result->attempt_count >= ATTEMPTS ||
+	    !approve_missing(flow->verdict.approval))
 		return false;
 	if (!explain_missing(attempt, &flow->verdict.permissions.deny_always, &all, refused))
 		return false;
@@ -200,29 +213,26 @@ static bool can_ask_again(struct flow *flow, struct list *missing, struct list *
 	return new;
 }
 
-static void mark_denials(struct flow *flow, const char *answer)
-{
-	struct attempt *attempt = &flow->result->attempts[flow->result->attempt_count - 1];
-
-	for (size_t i = 0; i < attempt->denial_count; i++)
-		attempt->denials[i].answer = (char *)answer;
-}
-
 int flow_escalate(struct flow *flow, struct error **ret_error)
 {
 	_cleanup_list_ struct list missing = {0}, refused = {0};
-	_cleanup_free_ char *reason = NULL;
+	struct attempt *attempt = &flow->result->attempts[flow->result->attempt_count - 1];
+	const struct list *never = &flow->verdict.permissions.deny_always;
 	struct answer answer = {0};
 	struct ask question = {.kind = ASK_RETRY, .refused = &refused, .starts_again = true};
 	int r;
 
-	if (!can_ask_again(flow, &missing, &refused))
+	if (!can_ask_again(flow, &missing, &refused) || !flow_is_attended())
 		return 0;
 	if (!input_rewind(&flow->streams, &flow->input)) {
 		flow_say(flow, "it cannot be run again: its standard input was already read");
 		return 0;
 	}
-	question.why = "the sandbox refused what it needs";
+	question.why =
+		list_has(&missing, "connect *")
+			? "the sandbox refused what it needs; a yes opens the whole network, "
+			  "this version cannot open single hosts"
+			: "the sandbox refused what it needs";
 	question.retry_reason = list_has(&missing, "unsandboxed")
 					? "command failed; retry without sandbox?"
 					: "command failed; retry with what it was refused?";
@@ -233,14 +243,14 @@ int flow_escalate(struct flow *flow, struct error **ret_error)
 	if (r == 0 && answer.kind == ANSWER_ABORT) {
 		r = reject(flow, &answer, ret_error);
 	} else if (r == 0 && answer.kind != ANSWER_APPROVE) {
-		mark_denials(flow, "denied");
+		explain_mark(attempt, never, &missing, "denied");
 		if (answer.kind == ANSWER_DENY)
 			flow_say(flow, "exec command rejected by user%s%s",
 				 answer.reason ? ": " : "", answer.reason ? answer.reason : "");
 	} else if (r == 0) {
 		bool out = list_has(&missing, "unsandboxed");
 
-		mark_denials(flow, "granted");
+		explain_mark(attempt, never, &missing, "granted");
 		flow_say(flow, "Execution failed: %s", refused.items[0]);
 		flow_say(flow, out ? "retrying command without sandbox"
 				   : "retrying command with more permissions");

@@ -95,3 +95,18 @@ bool explain_missing(const struct attempt *attempt, const struct list *never,
 	}
 	return refused;
 }
+
+void explain_mark(struct attempt *attempt, const struct list *never, const struct list *permissions,
+		  const char *answer)
+{
+	bool all = list_has(permissions, "unsandboxed");
+
+	for (size_t i = 0; i < attempt->denial_count; i++) {
+		struct denial *denial = &attempt->denials[i];
+		_cleanup_free_ char *permission =
+			is_never(never, denial->object) ? NULL : hint_permission(denial);
+
+		if (is_wards(denial) && (all || (permission && list_has(permissions, permission))))
+			denial->answer = (char *)answer;
+	}
+}

@@ -8,6 +8,10 @@
  * what no flag and no grant opens, as absolute paths and patterns. */
 void explain_denials(const struct request *request, const struct list *never, struct result *result,
 		     const struct attempt *attempt, struct list *notices);
+/* Notes the answer beside each refusal that one of the permissions would lift, all of them where
+ * that is to run without the sandbox. */
+void explain_mark(struct attempt *attempt, const struct list *never, const struct list *permissions,
+		  const char *answer);
 /* What an attempt would have needed, as permissions "OPERATION RESOURCE", each once; only what ward
  * itself refused and can grant. *ret_refused: the same refusals in words. Returns false where ward
  * refused nothing. */

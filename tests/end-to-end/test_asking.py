@@ -235,6 +235,15 @@ def test_a_time_out_is_never_asked_about(desk):
     assert desk.last_code() == 124
 
 
+def test_what_a_person_ended_is_not_asked_about(desk):
+    desk.sendline(f'ward run -- sh -c "echo x > {desk.outside}/f; echo wait$((1)); sleep 100"; echo over{"-"}here')
+    desk.expect_exact('wait1')
+    desk.sendcontrol('c')
+    desk.expect_exact('over-here')
+    assert 'ward asks' not in desk.before
+    desk.ready()
+
+
 def test_a_command_that_succeeds_is_not_asked_about(desk):
     printed = desk.does(f'ward run -- sh -c "echo x > {desk.outside}/f; true"')
     assert 'ward asks' not in printed and 'ward: refused: write ' in printed
