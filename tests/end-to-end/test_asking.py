@@ -236,10 +236,10 @@ def test_a_time_out_is_never_asked_about(desk):
 
 
 def test_what_a_person_ended_is_not_asked_about(desk):
-    desk.sendline(f'ward run -- sh -c "echo x > {desk.outside}/f; echo wait$((1)); sleep 100"; echo over{"-"}here')
+    desk.sendline(f'ward run -- sh -c "echo x > {desk.outside}/f; echo wait$((1)); sleep 100"; echo over$((1))')
     desk.expect_exact('wait1')
     desk.sendcontrol('c')
-    desk.expect_exact('over-here')
+    desk.expect_exact('over1')
     assert 'ward asks' not in desk.before
     desk.ready()
 
@@ -300,11 +300,11 @@ def test_never_again_is_a_rule_too(desk):
     ('--approval on-failure', 'touch f', False), ('--escalated', 'ls', True), ('--sandbox forbid', 'ls', True),
     ('--approval on-failure', 'git push --force', True)])
 def test_what_is_asked_before_the_start(desk, flags, command, question):
-    desk.sendline(f'ward run {flags} -- {command}; echo over{"-"}here')
+    desk.sendline(f'ward run {flags} -- {command}; echo over$((1))')
     if question:
         asked(desk, command)
         press(desk, 'n')
-    desk.expect_exact('over-here')
+    desk.expect_exact('over1')
     assert 'ward asks' not in desk.before
     desk.ready()
 
