@@ -332,6 +332,10 @@ void verdict_done(struct verdict *verdict)
 
 	free(verdict->reason);
 	free(verdict->grant);
+	free(verdict->rule);
+	list_done(&verdict->require);
+	list_done(&verdict->wanted);
+	list_done(&verdict->keep);
 	list_done(&permissions->writable);
 	list_done(&permissions->deny);
 	list_done(&permissions->deny_always);
