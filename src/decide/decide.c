@@ -4,6 +4,7 @@
 #include "decide.h"
 #include "permissions.h"
 #include "policy.h"
+#include "../base/path.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -147,18 +148,41 @@ static void give_reason(const struct matter *matter, const struct standing *stan
 		verdict->reason = strdup(first ? first : "every command is asked about");
 }
 
+/* True if the policy gives it anyway: the path lies in the workspace or below what a list names. */
+static bool is_given(const struct matter *matter, const struct list *given, const char *wish)
+{
+	const char *workspace = matter->request->workspace, *home = matter->surroundings->home;
+	_cleanup_free_ char *path = path_resolve(workspace, home, wish);
+
+	for (size_t i = 0; i < given->count; i++) {
+		_cleanup_free_ char *pattern = path_resolve(workspace, home, given->items[i]);
+		_cleanup_free_ char *fixed = path_fixed_part(pattern);
+		size_t length = strlen(pattern);
+
+		if (strcmp(given->items[i], wish) == 0 || path_matches(pattern, path, NULL))
+			return true;
+		/* DIR and DIR / ** give all that lies below. */
+		if ((!path_has_glob(pattern) ||
+		     (length > 3 && strcmp(pattern + length - 3, "/**") == 0)) &&
+		    path_is_under(path, fixed))
+			return true;
+	}
+	return false;
+}
+
 /* What the request wants beyond what anybody gets, as permissions. A person's flags are the
  * person's own word; another program's are no more than a wish. */
-static void collect_wishes(const struct request *request, bool none_by_policy, enum network network,
-			   struct list *wishes)
+static void collect_wishes(const struct matter *matter, const struct sandbox_policy *policy,
+			   bool none_by_policy, enum network network, struct list *wishes)
 {
+	const struct request *request = matter->request;
 	const struct {
-		const struct list *list;
+		const struct list *wished, *given;
 		const char *operation;
-	} lists[] = {{&request->read, "read"},
-		     {&request->write, "write"},
-		     {&request->sockets, "unix"},
-		     {&request->keep_environment, "secret"}};
+	} lists[] = {{&request->read, &policy->read, "read"},
+		     {&request->write, &policy->write, "write"},
+		     {&request->sockets, &policy->sockets, "unix"},
+		     {&request->keep_environment, &policy->keep_env, "secret"}};
 
 	if (request->escalated || request->sandbox == PREFERENCE_FORBID ||
 	    (request->foreign && request->level == LEVEL_NONE && !none_by_policy))
@@ -166,9 +190,10 @@ static void collect_wishes(const struct request *request, bool none_by_policy, e
 	if (!request->foreign)
 		return;
 	for (size_t l = 0; l < ELEMENTS(lists); l++)
-		for (size_t i = 0; i < lists[l].list->count; i++)
-			list_add_printf(wishes, "%s %s", lists[l].operation,
-					lists[l].list->items[i]);
+		for (size_t i = 0; i < lists[l].wished->count; i++)
+			if (!is_given(matter, lists[l].given, lists[l].wished->items[i]))
+				list_add_printf(wishes, "%s %s", lists[l].operation,
+						lists[l].wished->items[i]);
 	if (request->network == NETWORK_FULL && network != NETWORK_FULL)
 		list_add(wishes, "connect *");
 }
@@ -189,7 +214,8 @@ static bool is_granted(const struct matter *matter, const struct rule *rule, con
 	return false;
 }
 
-static void weigh(const struct matter *matter, bool none_by_policy, struct verdict *verdict)
+static void weigh(const struct matter *matter, const struct sandbox_policy *policy,
+		  bool none_by_policy, struct verdict *verdict)
 {
 	_cleanup_list_ struct list wishes = {0};
 	const struct rule *rule = NULL;
@@ -206,7 +232,7 @@ static void weigh(const struct matter *matter, bool none_by_policy, struct verdi
 		abort();
 	recall(matter, &standing, verdict);
 	standing.approved |= matter->answered;
-	collect_wishes(matter->request, none_by_policy, verdict->network, &wishes);
+	collect_wishes(matter, policy, none_by_policy, verdict->network, &wishes);
 	for (size_t i = 0; i < wishes.count; i++)
 		if (!is_granted(matter, rule, wishes.items[i]))
 			list_add(&verdict->wanted, wishes.items[i]);
@@ -284,7 +310,7 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 	choose_limits(request, &policy->limits, &verdict.limits);
 	for (size_t i = 0; i < policy->require.count; i++)
 		list_add(&verdict.require, policy->require.items[i]);
-	weigh(matter, none_by_policy, &verdict);
+	weigh(matter, policy, none_by_policy, &verdict);
 	if (request->level == LEVEL_NONE && !request->foreign && verdict.kind == VERDICT_ASK) {
 		verdict.kind = VERDICT_ALLOW;
 		verdict.source = "flag"; /* the caller's own word */

@@ -40,6 +40,7 @@ def test_run_takes_shell_text_and_what_the_flags_take(plain):
     outside = plain.place / 'outside'
     outside.mkdir()
     plain.person.own(outside)
+    plain.policy(f"sandbox: {{files: {{write: ['{outside}']}}}}\n")  # else it would be asked about
     answers = serve(plain,
                     call('run', {'command': 'echo $((6 * 7)) | cat'}, 1),
                     call('run', {'argv': ['sleep', '300'], 'timeout': '500ms'}, 2),
