@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/id.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "base/units.h"
 #include "escalate/explain.h"
@@ -214,6 +215,31 @@ static void record_end(struct flow *flow)
 	json_decref(body);
 }
 
+/* A command must not be able to make ward's own directories, a policy in them and all, where they
+ * are not yet there: what is there can be masked. */
+static int make_own_places(const struct permissions *permissions, struct error **ret_error)
+{
+	for (size_t i = 0; i < permissions->own.count; i++) {
+		const char *path = permissions->own.items[i];
+		bool writable = false;
+		struct stat st;
+		int r;
+
+		for (size_t w = 0; w < permissions->writable.count; w++)
+			writable |= path_is_under(path, permissions->writable.items[w]);
+		if (!writable || lstat(path, &st) == 0)
+			continue;
+		r = make_directories(path, 0700);
+		if (r < 0) {
+			fail_errno(ret_error, E_ENGINE, -r, "making %s", path);
+			return error_hint(ret_error,
+					  "it lies in what the command may write, and must be "
+					  "there to be kept from it");
+		}
+	}
+	return 0;
+}
+
 /* 5. The rest of the sandbox: what must be masked is looked for, the run recorded, init told. */
 static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_error)
 {
@@ -259,6 +285,8 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 				    flow->entry_network == flow->verdict.network
 			    ? 0
 			    : begin(flow, flow->verdict.level, flow->verdict.network, ret_error);
+		if (r == 0 && flow->verdict.level != LEVEL_NONE)
+			r = make_own_places(permissions, ret_error);
 		if (r == 0 && flow->verdict.level != LEVEL_NONE)
 			r = find_masks(&search, &flow->masks, ret_error);
 		if (r == 0 && !flow->begun)

@@ -366,6 +366,7 @@ void verdict_done(struct verdict *verdict)
 	list_done(&permissions->deny);
 	list_done(&permissions->deny_always);
 	list_done(&permissions->except);
+	list_done(&permissions->own);
 	list_done(&permissions->deny_names);
 	list_done(&permissions->not_deny_names);
 	list_done(&permissions->sockets);

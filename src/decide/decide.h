@@ -13,6 +13,8 @@
 struct permissions {
 	struct list writable; /* real paths, parents before children; /tmp is not among them */
 	struct list deny, deny_always, except; /* for the search for masks */
+	struct list own; /* directories of ward's own, among deny_always: a name that is not there
+			    could be made by the command where that is writable */
 	struct list deny_names, not_deny_names;
 	struct list sockets;	 /* real paths of host sockets */
 	struct list environment; /* NAME=VALUE, all of it */

@@ -91,13 +91,15 @@ static void deny_defaults(const struct surroundings *surroundings, struct permis
 	list_add(&permissions->deny_always, surroundings->state);
 	list_add(&permissions->deny_always, "/etc/ward");
 	if (config && config[0] == '/')
-		list_take(&permissions->deny_always, path_resolve(config, NULL, "ward"));
-	if (surroundings->home && surroundings->home[0] == '/') {
-		list_take(&permissions->deny_always,
-			  path_resolve(surroundings->home, NULL, ".config/ward"));
-		list_take(&permissions->deny_always,
-			  path_resolve(surroundings->home, NULL, ".local/state/ward"));
-	}
+		list_take(&permissions->own, path_resolve(config, NULL, "ward"));
+	for (size_t i = 0; i < ELEMENTS(homes); i++)
+		if (homes[i] && homes[i][0] == '/') {
+			list_take(&permissions->own, path_resolve(homes[i], NULL, ".config/ward"));
+			list_take(&permissions->own,
+				  path_resolve(homes[i], NULL, ".local/state/ward"));
+		}
+	for (size_t i = 0; i < permissions->own.count; i++)
+		list_add(&permissions->deny_always, permissions->own.items[i]);
 	/* Directories of sockets that do not lie below /run, which is hidden as a whole. */
 	if (runtime && runtime[0] == '/' && !path_is_under(runtime, "/run"))
 		list_add(&permissions->deny_always, runtime);

@@ -117,6 +117,18 @@ def test_a_command_cannot_write_itself_a_policy_that_counts(plain, outside):
     assert plain.sh(f'echo x > {outside}/f').code != 0 and not (outside / 'f').exists()
 
 
+@pytest.mark.parametrize('config', [None, 'dotfiles'])
+def test_a_command_whose_workspace_is_home_cannot_plant_a_policy(plain, outside, config):
+    place = plain.home / (config or '.config')
+    env = {'XDG_CONFIG_HOME': str(place) if config else None, 'XDG_STATE_HOME': None}
+    flags = ['--workspace', plain.home, '--cwd', plain.home]
+    done = plain.sh(f'mkdir -p {place}/ward; echo "sandbox: {{files: {{write: [{outside}]}}}}" > {place}/ward/ward.yaml; '
+                    f'mv {place} {place}2; mkdir -p {place}/ward; echo "approval: never" > {place}/ward/ward.yaml; echo x > mine', *flags, env=env)
+    assert (plain.home / 'mine').exists(), done
+    assert not (place / 'ward' / 'ward.yaml').exists() and not (plain.home / (place.name + '2')).exists()
+    assert plain.sh(f'echo x > {outside}/f', *flags, env=env).code != 0 and not (outside / 'f').exists()
+
+
 def test_approval_of_the_policy_holds_unless_a_flag_says_otherwise(plain):
     plain.policy('approval: unless-trusted\n')
     assert plain.run('ls').code == 126
