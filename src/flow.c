@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,6 +90,7 @@ static int load_policy(const struct request *request, const char *state,
 		.config_home = getenv("XDG_CONFIG_HOME"),
 		.state = state,
 		.extra = request->policy,
+		.foreign_extra = request->foreign,
 		.uid = geteuid(),
 		.walls = &walls,
 	};
@@ -114,6 +116,33 @@ static int begin(struct flow *flow, enum level level, enum network network,
 	return sandbox_begin(&ground, &flow->entry, ret_error);
 }
 
+/* The program that a name would be found as lies where commands can write: what is called git there
+ * need not be git. */
+static bool is_own_program(const struct request *request, const char *name)
+{
+	_cleanup_free_ char *path = strdup(getenv("PATH") ? getenv("PATH") : "");
+	char *rest = path, *directory;
+
+	while (!strchr(name, '/') && (directory = strsep(&rest, ":"))) {
+		_cleanup_free_ char *file = NULL;
+		char real[PATH_MAX];
+
+		if (asprintf(&file, "%s/%s", *directory ? directory : ".", name) < 0)
+			abort();
+		if (access(file, X_OK) < 0 || !realpath(file, real))
+			continue;
+		return path_is_under(real, request->workspace) || path_is_under(real, "/tmp");
+	}
+	return false;
+}
+
+/* Rules and answers about a kind of command mean the program of that name as everybody has it. */
+bool flow_is_altered(const struct request *request)
+{
+	return request->environment.count > 0 || request->shell || request->login ||
+	       (request->argv.count > 0 && is_own_program(request, request->argv.items[0]));
+}
+
 /* 3. Parse, assess, decide, while init builds. */
 int flow_judge(struct flow *flow, struct error **ret_error)
 {
@@ -133,6 +162,8 @@ int flow_judge(struct flow *flow, struct error **ret_error)
 		.surroundings = &surroundings,
 		.policy = flow->policy,
 		.key = flow->key.text,
+		.exact_key = flow->key.exact,
+		.altered = flow_is_altered(flow->request),
 		.grants = &flow->grants,
 		.granted = &flow->granted,
 		.answered = flow->answered,
@@ -568,14 +599,20 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 		     "this version");
 		return error_hint(ret_error, "use level: restricted");
 	}
-	if (flow->request->level == LEVEL_NONE && !flow->request->foreign)
-		flow_say(flow, "running without the sandbox (--level none)");
 	if (flow->verdict.kind == VERDICT_ASK && (r = flow_ask_first(flow, ret_error)) < 0)
 		return r;
 	if (flow->verdict.kind == VERDICT_DENY) {
 		(void)flow_record_start(flow, ret_error);
 		fail(ret_error, E_REJECTED, "refused: %s", flow->verdict.reason);
 		return error_hint(ret_error, "if it is meant, a person runs it without ward");
+	}
+	if (flow->verdict.level == LEVEL_NONE) {
+		flow_say(flow, "running without the sandbox (%s)",
+			 flow->request->level == LEVEL_NONE && !flow->request->foreign
+				 ? "--level none"
+				 : flow->result->source);
+		if ((r = identity_return(ret_error)) < 0)
+			return r;
 	}
 	warn_policy(flow);
 	notice_environment(flow);
@@ -650,8 +687,12 @@ int flow_check(const struct request *request,
 	    (r = load_policy(request, flow.state, &flow.policy, ret_error)) == 0) {
 		own_state_directory(&flow);
 		flow.session.id = request->session ? strdup(request->session) : session_default();
-		r = look(&flow, ret_error);
+		if (!session_is_name(flow.session.id))
+			r = fail(ret_error, E_USAGE, "'%s' cannot be the name of a session",
+				 flow.session.id);
 	}
+	if (r == 0)
+		r = look(&flow, ret_error);
 	if (r == 0)
 		show(&flow.plan, &flow.assessment, &flow.verdict, data);
 	free(flow.session.id);

@@ -2,7 +2,8 @@
 /* The asking half of the flow: what a person is asked, before the first attempt and after one that
  * failed, and what the answer does. The answer comes back into the flow as data. */
 #include "flow_state.h"
-#include "base/path.h"
+#include "base/escape.h"
+#include "base/id.h"
 #include "base/units.h"
 #include "decide/remember.h"
 #include "escalate/ask.h"
@@ -29,32 +30,42 @@ static const char *const scope_names[] = {[SCOPE_ONCE] = "once",
 static int settle(struct flow *flow, const char *stage, const struct ask *question,
 		  const struct answer *answer, struct list *grants, struct error **ret_error)
 {
-	_cleanup_free_ char *id = NULL;
+	const struct approval_key exact = {.text = flow->key.exact, .exact = flow->key.exact};
+	const struct approval_key *key =
+		question->covers && flow->key.covers &&
+				strcmp(question->covers, flow->key.covers) == 0
+			? &flow->key
+			: &exact;
+	bool kept = answer->kind != ANSWER_NOBODY &&
+		    (answer->scope == SCOPE_SESSION || answer->scope == SCOPE_TIME);
 	struct decision *decision;
+	char id[ID_TEXT];
 	int r = 0;
+
+	id_make(id);
 
 	if (answer->unsandboxed && !list_has(grants, "unsandboxed"))
 		list_add(grants, "unsandboxed");
 	if (r == 0)
-		r = flow_record(flow, "answer",
-				event_answer(answer_names[answer->kind],
-					     answer->kind == ANSWER_NOBODY
-						     ? NULL
-						     : scope_names[answer->scope],
-					     answer->by, answer->reason,
-					     answer->kind == ANSWER_APPROVE ? grants : NULL, id),
-				ret_error);
+		r = flow_record(
+			flow, "answer",
+			event_answer(
+				answer_names[answer->kind],
+				answer->kind == ANSWER_NOBODY ? NULL : scope_names[answer->scope],
+				answer->by, answer->reason,
+				answer->kind == ANSWER_APPROVE ? grants : NULL, kept ? id : NULL),
+			ret_error);
 	if (r == 0 && answer->kind != ANSWER_NOBODY && answer->scope == SCOPE_ALWAYS)
 		r = answer_keep_always(answer, question, ret_error);
-	else if (r == 0 && answer->kind != ANSWER_NOBODY && answer->scope != SCOPE_ONCE)
-		r = answer_keep(answer, question, &flow->key, flow->own_state, &id, ret_error);
+	else if (r == 0 && kept)
+		r = answer_keep(answer, question, key, flow->own_state, id, ret_error);
 	if (r < 0)
 		return r;
 	decision = flow_decided(flow, stage, answer->kind == ANSWER_APPROVE ? "allow" : "deny",
 				answer->kind == ANSWER_NOBODY ? "default" : "person");
 	decision->by = answer->by ? strdup(answer->by) : NULL;
 	decision->scope = answer->kind == ANSWER_NOBODY ? NULL : strdup(scope_names[answer->scope]);
-	decision->grant = STEAL(id);
+	decision->grant = kept ? strdup(id) : NULL;
 	if (answer->kind != ANSWER_APPROVE)
 		return 0;
 	flow->answered = true;
@@ -74,43 +85,78 @@ bool flow_is_attended(void)
 	return ours;
 }
 
+/* What is run, with all that makes it another command than its words say. Caller frees. */
+static char *shown_command(const struct request *request)
+{
+	_cleanup_free_ char *command = request_command_text(request);
+	_cleanup_buffer_ struct buffer text = {0};
+
+	for (size_t i = 0; i < request->environment.count; i++) {
+		escape_for_shell(&text, request->environment.items[i]);
+		buffer_add_char(&text, ' ');
+	}
+	if (request->shell || request->login)
+		buffer_printf(&text, "%s%s -c: ", request->shell ? request->shell : "bash",
+			      request->login ? " --login" : "");
+	buffer_add_text(&text, command);
+	return buffer_steal(&text);
+}
+
+/* What the caller would have a person read in place of the command is the caller's word. */
+static char *shown_reason(const struct request *request)
+{
+	char *reason = NULL;
+
+	if (!request->approval_command)
+		return request->reason ? strdup(request->reason) : NULL;
+	if (asprintf(&reason, "this is: %s%s%s", request->approval_command,
+		     request->reason ? "; " : "", request->reason ? request->reason : "") < 0)
+		abort();
+	return reason;
+}
+
 static int ask(struct flow *flow, const char *stage, struct ask *question, struct list *grants,
 	       struct answer *ret_answer, struct error **ret_error)
 {
 	const struct request *request = flow->request;
 	const struct event_run run = flow_event(flow);
-	_cleanup_free_ char *command = request_command_text(request), *file = NULL, *always = NULL,
-			    *never = NULL, *why = NULL;
+	_cleanup_free_ char *command = shown_command(request), *reason = shown_reason(request),
+			    *file = NULL, *always = NULL, *never = NULL, *why = NULL;
+	/* Without the sandbox a yes means this command and no other. */
+	bool kind = flow->key.covers && !flow_is_altered(flow->request) &&
+		    !list_has(grants, "unsandboxed");
 	char now[TIME_TEXT];
 	int r;
 
-	question->command = request->approval_command ? request->approval_command : command;
+	question->command = command;
 	question->cwd = request->cwd;
 	question->agent = request->agent;
 	question->session = flow->session.id;
 	question->tool = request->tool;
 	question->call_id = request->call_id;
 	question->turn = request->turn;
-	question->reason = request->reason;
+	question->reason = reason;
 	question->assessment = &flow->assessment;
 	question->grants = grants;
-	question->covers = flow->session.id
-				   ? (flow->key.covers ? flow->key.covers : "exactly this command")
-				   : NULL;
+	question->covers = !flow->session.id ? NULL
+			   : kind	     ? flow->key.covers
+					     : "exactly this command";
 	if (!flow_is_attended()) {
 		*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
 		return 0;
 	}
-	/* The rule that is shown is the one that is written. */
+	/* The rule that is shown is the one that is written. It knows no reasons, so there is none
+	 * for what something speaks against. */
 	time_text(now);
-	if (asprintf(&why, "%s, on %.10s", "a person said so when asked", now) < 0)
+	if (asprintf(&why, "a person said so when asked, on %.10s", now) < 0)
 		abort();
-	if (flow->key.covers && !flow->identity.changes) {
+	if (kind && !flow->identity.changes) {
 		file = remember_file();
 		always = remember_rule(VERDICT_ALLOW, flow->key.covers, grants, why);
 		never = remember_rule(VERDICT_DENY, flow->key.covers, NULL, why);
 		question->always_file = file;
-		question->always_rule = file ? always : NULL;
+		question->always_rule =
+			file && flow->assessment.class == CLASS_SAFE ? always : NULL;
 		question->never_rule = file ? never : NULL;
 	}
 	r = flow_record(flow, "ask",
@@ -153,6 +199,8 @@ int flow_ask_first(struct flow *flow, struct error **ret_error)
 
 	for (size_t i = 0; i < flow->verdict.wanted.count; i++)
 		list_add(&grants, flow->verdict.wanted.items[i]);
+	for (size_t i = 0; i < flow->verdict.brought.count; i++)
+		list_add(&grants, flow->verdict.brought.items[i]);
 	r = ask(flow, "ask", &question, &grants, &answer, ret_error);
 	if (r == 0 && answer.kind != ANSWER_APPROVE) {
 		flow->result->verdict = verdict_name(VERDICT_DENY);

@@ -59,6 +59,8 @@ struct decision *flow_decided(struct flow *flow, const char *stage, const char *
 struct event_run flow_event(const struct flow *flow);
 int flow_record(struct flow *flow, const char *kind, json_t *body, struct error **ret_error);
 int flow_record_start(struct flow *flow, struct error **ret_error);
+/* Rules and answers about a kind of command do not mean this one. */
+bool flow_is_altered(const struct request *request);
 /* Decides, with what was answered so far. */
 int flow_judge(struct flow *flow, struct error **ret_error);
 

@@ -10,22 +10,25 @@
 #include <stdio.h>
 #include <string.h>
 
+/* An answer that covers a kind of command covers it only as it is commonly found and called. */
+static bool covers(const struct matter *matter, const struct grant *grant)
+{
+	return grant_covers(grant, matter->exact_key, matter->assessment) ||
+	       (!matter->altered && grant_covers(grant, matter->key, matter->assessment));
+}
+
 /* What was answered before about such a command. A no beats a yes. */
 static void recall(const struct matter *matter, struct standing *standing, struct verdict *verdict)
 {
 	for (size_t i = 0; matter->grants && i < matter->grants->count; i++) {
 		const struct grant *grant = &matter->grants->items[i];
 
-		if (!grant_covers(grant, matter->key, matter->assessment))
+		if (!covers(matter, grant))
 			continue;
 		standing->refused |= grant->refusal;
 		standing->approved |= !grant->refusal;
 		if (!verdict->grant || grant->refusal) {
 			free(verdict->grant);
-			free(verdict->rule);
-			list_done(&verdict->require);
-			list_done(&verdict->wanted);
-			list_done(&verdict->keep);
 			verdict->grant = strdup(grant->id);
 		}
 	}
@@ -36,12 +39,13 @@ static void apply_answers(const struct matter *matter, struct verdict *verdict)
 	for (size_t i = 0; matter->grants && i < matter->grants->count; i++) {
 		const struct grant *grant = &matter->grants->items[i];
 
-		if (!grant->refusal && grant_covers(grant, matter->key, matter->assessment))
+		if (!grant->refusal && covers(matter, grant))
 			for (size_t p = 0; p < grant->permissions.count; p++)
-				permissions_apply(matter, grant->permissions.items[p], verdict);
+				permissions_apply(matter, grant->permissions.items[p], true,
+						  verdict);
 	}
 	for (size_t i = 0; i < matter->granted->count; i++)
-		permissions_apply(matter, matter->granted->items[i], verdict);
+		permissions_apply(matter, matter->granted->items[i], true, verdict);
 }
 
 static bool has_text(const char *const *texts, const char *text)
@@ -58,23 +62,25 @@ static bool is_allowed_in_parts(const struct matter *matter)
 {
 	const struct plan *plan = matter->plan;
 
-	if (plan->opaque)
+	if (plan->opaque || matter->altered)
 		return false;
 	for (const char **reason = matter->assessment->reasons; *reason; reason++) {
-		bool allowed = false;
+		bool found = false;
 
-		for (size_t i = 0; i < plan->count && !allowed; i++) {
+		for (size_t i = 0; i < plan->count; i++) {
 			const struct rule *match =
 				policy_match(matter->policy, &plan->commands[i], 0);
 			const struct plan one = {.commands = &plan->commands[i], .count = 1};
 			struct assessment alone;
 
 			assess_plan(matter->arena, &one, &alone);
-			allowed = has_text(alone.reasons, *reason) &&
-				  (alone.class == CLASS_SAFE ||
-				   (match && match->kind == VERDICT_ALLOW));
+			if (!has_text(alone.reasons, *reason))
+				continue;
+			found = true;
+			if (alone.class != CLASS_SAFE && (!match || match->kind != VERDICT_ALLOW))
+				return false;
 		}
-		if (!allowed)
+		if (!found)
 			return false;
 	}
 	return true;
@@ -103,7 +109,7 @@ static void consult(const struct matter *matter, struct standing *standing,
 	}
 	if (!found)
 		return;
-	if (found->kind == VERDICT_ALLOW && !all) {
+	if (found->kind == VERDICT_ALLOW && (!all || matter->altered)) {
 		if (is_allowed_in_parts(matter))
 			standing->class = CLASS_SAFE;
 		return;
@@ -114,18 +120,32 @@ static void consult(const struct matter *matter, struct standing *standing,
 	*ret_rule = found;
 }
 
-/* Permissions that come with the rules of the plan's commands. */
-static void apply_rules(const struct matter *matter, struct verdict *verdict)
+/* Every command of the plan has a rule that gives it: what one may, another beside it may not. */
+static bool rules_give(const struct matter *matter, const char *permission)
 {
-	for (size_t i = 0; matter->policy && i < matter->plan->count; i++) {
+	for (size_t i = 0; i < matter->plan->count; i++) {
 		const struct rule *match =
 			policy_match(matter->policy, &matter->plan->commands[i], 0);
 
-		for (size_t p = 0;
-		     match && match->kind != VERDICT_DENY && p < match->permissions.count; p++)
-			if (strcmp(match->permissions.items[p], "unsandboxed") != 0)
-				permissions_apply(matter, match->permissions.items[p], verdict);
+		if (!match || match->kind == VERDICT_DENY ||
+		    !list_has(&match->permissions, permission))
+			return false;
 	}
+	return true;
+}
+
+/* Permissions that come with the rules of the plan's commands. */
+static void collect_rules(const struct matter *matter, struct list *permissions)
+{
+	const struct rule *match;
+
+	if (!matter->policy || matter->plan->count == 0 || matter->plan->opaque || matter->altered)
+		return;
+	match = policy_match(matter->policy, &matter->plan->commands[0], 0);
+	for (size_t p = 0; match && p < match->permissions.count; p++)
+		if (strcmp(match->permissions.items[p], "unsandboxed") != 0 &&
+		    rules_give(matter, match->permissions.items[p]))
+			list_add(permissions, match->permissions.items[p]);
 }
 
 static void give_reason(const struct matter *matter, const struct standing *standing,
@@ -189,6 +209,12 @@ static void collect_wishes(const struct matter *matter, const struct sandbox_pol
 		list_add(wishes, "unsandboxed");
 	if (!request->foreign)
 		return;
+	/* The rules of a project hold for the directory that they lie in. */
+	if (request->bound && strcmp(request->bound, request->workspace) != 0)
+		list_add_printf(wishes, "workspace %s", request->workspace);
+	if (request->profile && strcmp(request->profile, "agent") != 0 &&
+	    strcmp(request->profile, "code") != 0)
+		list_add_printf(wishes, "profile %s", request->profile);
 	for (size_t l = 0; l < ELEMENTS(lists); l++)
 		for (size_t i = 0; i < lists[l].wished->count; i++)
 			if (!is_given(matter, lists[l].given, lists[l].wished->items[i]))
@@ -207,7 +233,7 @@ static bool is_granted(const struct matter *matter, const struct rule *rule, con
 	for (size_t i = 0; matter->grants && i < matter->grants->count; i++) {
 		const struct grant *grant = &matter->grants->items[i];
 
-		if (!grant->refusal && grant_covers(grant, matter->key, matter->assessment) &&
+		if (!grant->refusal && covers(matter, grant) &&
 		    list_has(&grant->permissions, permission))
 			return true;
 	}
@@ -310,6 +336,7 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 	choose_limits(request, &policy->limits, &verdict.limits);
 	for (size_t i = 0; i < policy->require.count; i++)
 		list_add(&verdict.require, policy->require.items[i]);
+	collect_rules(matter, &verdict.brought);
 	weigh(matter, policy, none_by_policy, &verdict);
 	if (request->level == LEVEL_NONE && !request->foreign && verdict.kind == VERDICT_ASK) {
 		verdict.kind = VERDICT_ALLOW;
@@ -329,7 +356,9 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 			r = permissions_sockets(&request->sockets, &verdict.permissions, ret_error);
 		if (r == 0) {
 			(void)permissions_sockets(&policy->sockets, &verdict.permissions, NULL);
-			apply_rules(matter, &verdict);
+			for (size_t i = 0; i < verdict.brought.count; i++)
+				permissions_apply(matter, verdict.brought.items[i], false,
+						  &verdict);
 			apply_answers(matter, &verdict);
 			permissions_sort(&verdict.permissions);
 		}
@@ -362,6 +391,7 @@ void verdict_done(struct verdict *verdict)
 	list_done(&verdict->require);
 	list_done(&verdict->wanted);
 	list_done(&verdict->keep);
+	list_done(&verdict->brought);
 	list_done(&permissions->writable);
 	list_done(&permissions->deny);
 	list_done(&permissions->deny_always);

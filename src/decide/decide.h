@@ -31,8 +31,9 @@ struct verdict {
 	enum network network;
 	struct list wanted; /* kind ask: permissions that the request itself wants and that are part
 			       of the question */
-	struct list keep;   /* variables that are passed on although they look secret */
-	char *rule;	    /* "file:line" of the rule behind it; NULL: none */
+	struct list brought; /* permissions that the rules behind it give */
+	struct list keep;    /* variables that are passed on although they look secret */
+	char *rule;	     /* "file:line" of the rule behind it; NULL: none */
 	struct limits limits;
 	struct list require; /* walls without which nothing runs */
 	struct permissions permissions;
@@ -57,7 +58,10 @@ struct matter {
 	struct arena *arena; /* for what is looked at again */
 	const struct surroundings *surroundings;
 	const struct policy *policy;
-	const char *key;	     /* what an answer about it is remembered by */
+	const char *key;       /* what an answer about it is remembered by */
+	const char *exact_key; /* and one about exactly this */
+	bool altered; /* variables, shell or program are not the common ones: rules and answers for
+			 a kind of command do not mean it */
 	const struct grants *grants; /* the session's answers so far; may be NULL */
 	const struct list *granted;  /* permissions that answers during this run gave */
 	bool answered;		     /* a person has said yes to this run */

@@ -254,9 +254,10 @@ int grants_add(const char *state, struct grant *grant, struct error **ret_error)
 	json_t *object;
 	int r;
 
-	id_make(id);
-	free(grant->id);
-	grant->id = strdup(id);
+	if (!grant->id) {
+		id_make(id);
+		grant->id = strdup(id);
+	}
 	grant->made = time(NULL);
 	object = grant_to_json(grant);
 	r = append(state, grant->session, object, ret_error);

@@ -39,7 +39,7 @@ void grant_done(struct grant *grant);
 /* As a new object, for programs. */
 json_t *grant_to_json(const struct grant *grant);
 
-/* Remembers it: id and made are filled in. */
+/* Remembers it: id, where there is none, and made are filled in. */
 int grants_add(const char *state, struct grant *grant, struct error **ret_error);
 /* By id or a prefix that names just one. *ret_session: where it was; caller frees. */
 int grants_revoke(const char *state, const char *id, char **ret_id, struct error **ret_error);

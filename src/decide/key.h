@@ -10,6 +10,8 @@
  * in its directory. */
 struct approval_key {
 	char *text;   /* serialised, compared byte by byte */
+	char *exact;  /* the same for exactly this command; text itself where it is no kind of thing
+		       */
 	char *covers; /* in words: "pip install", or NULL where it is exactly this command */
 };
 

@@ -248,7 +248,8 @@ int permissions_sockets(const struct list *sockets, struct permissions *permissi
 	return 0;
 }
 
-void permissions_apply(const struct matter *matter, const char *permission, struct verdict *verdict)
+void permissions_apply(const struct matter *matter, const char *permission, bool exact,
+		       struct verdict *verdict)
 {
 	struct permissions *permissions = &verdict->permissions;
 	const struct request *request = matter->request;
@@ -257,6 +258,12 @@ void permissions_apply(const struct matter *matter, const char *permission, stru
 	_cleanup_free_ char *path =
 		path_resolve(request->workspace, matter->surroundings->home, resource);
 
+	char real[PATH_MAX];
+
+	/* A link that came since leads somewhere else. */
+	if (exact && parse_word_in("read write delete unix", permission, length) &&
+	    path[0] == '/' && resource[0] == '/' && realpath(path, real) && strcmp(real, path) != 0)
+		return;
 	if (strcmp(permission, "unsandboxed") == 0) {
 		verdict->level = LEVEL_NONE;
 	} else if (parse_word_in("read", permission, length)) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void stamp_fill(struct stamp *stamp, const struct stat *st)
 {
@@ -136,7 +137,12 @@ int place_read(const struct policy_places *places, enum place place, const char 
 			return r;
 	}
 	if (place == PLACE_EXTRA)
-		*ret_trusted = st.st_uid == places->uid && !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
+		/* What lies in ward's state may be a command's: the private /tmp of a session does.
+		 */
+		*ret_trusted = !places->foreign_extra &&
+			       !(places->state && access(places->state, F_OK) == 0 &&
+				 lies_in(fd, path, places->state)) &&
+			       st.st_uid == places->uid && !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
 			       !lies_in(fd, path, places->workspace);
 	text = malloc(POLICY_LIMIT + 2);
 	if (!text)

@@ -16,6 +16,7 @@ struct policy_places {
 	const char *config_home;  /* XDG_CONFIG_HOME or NULL */
 	const char *state;	  /* where trust is kept; may be NULL: nothing is trusted */
 	const char *extra;	  /* --policy or NULL */
+	bool foreign_extra;	  /* it was not a person who named it: it can only narrow */
 	const char *system;	  /* NULL: /etc/ward/ward.yaml */
 	uid_t uid;		  /* whose word counts */
 	const struct list *walls; /* the names that `require` may hold; NULL: any word */

@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 char *remember_file(void)
@@ -154,14 +156,23 @@ static int replace(const char *file, const struct buffer *text, struct error **r
 
 int remember_write(const char *file, const char *rule, struct error **ret_error)
 {
-	_cleanup_free_ char *old = NULL,
+	_cleanup_free_ char *old = NULL, *real = realpath(file, NULL),
 			    *directory = strndup(file, (size_t)(strrchr(file, '/') - file));
 	_cleanup_buffer_ struct buffer text = {0};
 	_cleanup_list_ struct list warnings = {0};
+	_cleanup_close_ int lock = -1;
 	size_t length = 0;
 	int r;
 
+	/* A link is the user's own way of keeping the file somewhere else. */
+	if (real)
+		file = real;
 	r = make_directories(directory, 0700);
+	if (r == 0) {
+		lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (lock < 0 || flock(lock, LOCK_EX) < 0) /* others may be adding a rule, too */
+			r = -errno;
+	}
 	if (r == 0)
 		r = read_file(AT_FDCWD, file, POLICY_LIMIT, &old, &length);
 	if (r < 0 && r != -ENOENT)

@@ -317,14 +317,14 @@ static size_t share_out(const struct page *page, size_t room, size_t shown[stati
 	return missing;
 }
 
-void ask_fit(const struct ask *ask, unsigned columns, unsigned rows, bool colour,
+bool ask_fit(const struct ask *ask, unsigned columns, unsigned rows, bool colour,
 	     struct list *ret_lines)
 {
 	_cleanup_(lines_done) struct lines below = {.columns = MAX(columns, COLUMNS_LEAST),
 						    .styled = colour};
 	size_t shown[PARTS], missing, room;
 	struct page page;
-	bool airy;
+	bool airy, cut;
 
 	*ret_lines = (struct list){0};
 	make_page(ask, columns, colour, &page);
@@ -334,6 +334,8 @@ void ask_fit(const struct ask *ask, unsigned columns, unsigned rows, bool colour
 	missing = share_out(&page, room, shown);
 	if (missing > 0) /* it takes a line to say so */
 		missing = share_out(&page, room - 1, shown);
+	cut = shown[PART_COMMAND] < part_lines(&page, PART_COMMAND) ||
+	      shown[PART_YES] < part_lines(&page, PART_YES);
 	for (enum part part = 0; part < PARTS; part++) {
 		size_t first = part > 0 ? page.end[part - 1] : 0, count = part_lines(&page, part);
 
@@ -356,6 +358,7 @@ void ask_fit(const struct ask *ask, unsigned columns, unsigned rows, bool colour
 		list_add(ret_lines, "");
 	copy_lines(&below.done, 0, below.done.count, ret_lines);
 	lines_done(&page.lines);
+	return cut;
 }
 
 void ask_whole(const struct ask *ask, unsigned columns, bool colour, struct list *ret_lines)

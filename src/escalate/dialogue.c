@@ -23,6 +23,8 @@ struct dialogue {
 	bool styled;
 	bool over;    /* the answer stands */
 	bool redrawn; /* the window changed: what was being asked is to be drawn anew */
+	bool cut;     /* not all that a yes is about is on the screen */
+	bool seen;    /* but it was shown to its end */
 };
 
 static void settle(struct dialogue *d, enum answer_kind kind, enum answer_scope scope)
@@ -225,7 +227,8 @@ static void show_list(struct dialogue *d,
 	_cleanup_list_ struct list lines;
 
 	make(d->ask, d->tty.columns, d->styled, &lines);
-	(void)show_pages(d, &lines);
+	if (show_pages(d, &lines) && make == ask_whole)
+		d->seen = true;
 }
 
 /* Returns false where the key means nothing and the question stands as it is. */
@@ -233,6 +236,9 @@ static bool answer_key(struct dialogue *d, char key)
 {
 	if (!choice_of(d->ask, key))
 		return false;
+	/* Nobody says yes to what was not shown. */
+	if (d->cut && !d->seen && strchr("ystau", key))
+		key = 'm';
 	switch (key) {
 	case 'y':
 		settle(d, ANSWER_APPROVE, SCOPE_ONCE);
@@ -279,7 +285,7 @@ static void draw_question(struct dialogue *d)
 	_cleanup_list_ struct list lines;
 
 	tty_reset(&d->tty);
-	ask_fit(d->ask, d->tty.columns, rows(d) - 2, d->styled, &lines);
+	d->cut = ask_fit(d->ask, d->tty.columns, rows(d) - 2, d->styled, &lines);
 	say_lines(d, &lines, 0, lines.count);
 	say(d, "> ");
 	take(d, tty_quiet(&d->tty));

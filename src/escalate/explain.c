@@ -90,6 +90,9 @@ bool explain_missing(const struct attempt *attempt, const struct list *never,
 		hint_describe(denial, &what);
 		list_add(ret_refused, buffer_text(&what));
 		permission = is_never(never, denial->object) ? NULL : hint_permission(denial);
+		if (permission && strchr(permission, '/') &&
+		    is_never(never, strchr(permission, '/')))
+			continue;
 		if (permission && !list_has(ret_missing, permission))
 			list_add(ret_missing, permission);
 	}

@@ -4,7 +4,9 @@
 #include "../base/escape.h"
 #include "../base/path.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void hint_describe(const struct denial *denial, struct buffer *text)
@@ -82,21 +84,23 @@ char *hint_permission(const struct denial *denial)
 {
 	_cleanup_free_ char *path = NULL;
 	const char *object = denial->object;
-	char *permission = NULL;
+	char *permission = NULL, real[PATH_MAX];
 
 	if (strstr(denial->rule, "permissions") || strstr(denial->rule, "set-user-id"))
 		return NULL;
 	if (strcmp(denial->operation, "connect") == 0)
 		return strdup("connect *"); /* single hosts cannot be opened by this version */
+	if (object[0] != '/')
+		return NULL;
+	/* What a person is shown is the thing itself, whatever links lead there. */
 	if (strcmp(denial->operation, "unix") == 0) {
-		if (object[0] != '/' || asprintf(&permission, "unix %s", object) < 0)
+		if (!realpath(object, real) || asprintf(&permission, "unix %s", real) < 0)
 			return NULL;
 		return permission;
 	}
-	if (object[0] != '/' || is_beyond(object))
-		return NULL;
 	path = writable_for(object);
-	if (strcmp(path, "/") == 0 || asprintf(&permission, "write %s", path) < 0)
+	if (!realpath(path, real) || strcmp(real, "/") == 0 || is_beyond(real) ||
+	    asprintf(&permission, "write %s", real) < 0)
 		return NULL;
 	return permission;
 }

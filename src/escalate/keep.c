@@ -13,10 +13,11 @@ static char *copy(const char *text)
 }
 
 int answer_keep(const struct answer *answer, const struct ask *question,
-		const struct approval_key *key, const char *state, char **ret_grant,
+		const struct approval_key *key, const char *state, const char *id,
 		struct error **ret_error)
 {
 	struct grant grant = {
+		.id = copy(id),
 		.session = copy(question->session),
 		.key = copy(key->text),
 		.covers = copy(key->covers),
@@ -33,8 +34,6 @@ int answer_keep(const struct answer *answer, const struct ask *question,
 	for (const char **reason = question->assessment->reasons; *reason; reason++)
 		list_add(&grant.reasons, *reason);
 	r = grants_add(state, &grant, ret_error);
-	if (r == 0)
-		*ret_grant = copy(grant.id);
 	grant_done(&grant);
 	return r;
 }

@@ -31,8 +31,9 @@ void add_choices(struct lines *lines, const struct ask *ask);
 void ask_help(const struct ask *ask, unsigned columns, bool colour, struct list *ret_lines);
 /* All lines of the question but the choices. */
 void ask_whole(const struct ask *ask, unsigned columns, bool colour, struct list *ret_lines);
-/* The question in at most `rows` lines, choices last; long parts are cut, and say so. */
-void ask_fit(const struct ask *ask, unsigned columns, unsigned rows, bool colour,
+/* The question in at most `rows` lines, choices last; long parts are cut, and say so. True where
+ * part of the command, or of what a yes gives, is not there. */
+bool ask_fit(const struct ask *ask, unsigned columns, unsigned rows, bool colour,
 	     struct list *ret_lines);
 /* A text of several lines, each in a gutter. */
 void add_block(struct lines *lines, enum style style, const char *text);

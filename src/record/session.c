@@ -50,7 +50,7 @@ char *session_default(void)
 	return id;
 }
 
-static bool is_plain(const char *name)
+bool session_is_name(const char *name)
 {
 	size_t length = strlen(name);
 
@@ -68,7 +68,7 @@ int session_open(const char *state, const char *name, struct session *ret_sessio
 	char real[PATH_MAX];
 	struct stat st;
 
-	if (!is_plain(id)) {
+	if (!session_is_name(id)) {
 		fail(ret_error, E_USAGE, "'%s' cannot be the name of a session", id);
 		return error_hint(ret_error,
 				  "use up to %d letters, digits and . _ - @ + :", NAME_MOST);
@@ -192,7 +192,7 @@ int session_end(const char *state, const char *id, struct error **ret_error)
 	if (asprintf(&path, "%s/sessions", state) < 0)
 		abort();
 	sessions = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (sessions >= 0 && is_plain(id))
+	if (sessions >= 0 && session_is_name(id))
 		fd = openat(sessions, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0) {
 		fail(ret_error, E_NOT_FOUND, "there is no session '%s'", id);

@@ -14,6 +14,8 @@ struct session {
 	int lock;   /* held while a run uses it, so that nobody sweeps it away */
 };
 
+/* Whether it can name one: it becomes the name of a directory. */
+bool session_is_name(const char *name);
 /* state: the state directory of whoever the command runs as, which must be able to make directories
  * there. name: given by the caller, or NULL. */
 int session_open(const char *state, const char *name, struct session *ret_session,

@@ -41,7 +41,7 @@ void request_done(struct request *request)
 			 request->workspace, request->cwd,    request->agent,
 			 request->session,   request->tool,   request->call_id,
 			 request->turn,	     request->reason, request->policy,
-			 request->profile};
+			 request->profile,   request->bound};
 
 	for (size_t i = 0; i < ELEMENTS(lists); i++)
 		list_done(lists[i]);

@@ -61,6 +61,7 @@ struct request {
 		*reason; /* who asks, and why; each may be NULL */
 	bool json, quiet, no_pty;
 	bool foreign; /* another program's request, not a person's command line */
+	char *bound;  /* foreign: the directory that it was started for; may be NULL */
 };
 
 void request_init(struct request *request);

@@ -270,8 +270,9 @@ static int walk_entry(struct walk *walk, int directory, size_t length, const str
 		strcpy(found, walk->path);
 		return mask(walk, found, why, depth, ret_error);
 	}
-	if (!may_be_directory || is_object_directory(walk, length, name))
-		return 0;
+	if (!may_be_directory || is_object_directory(walk, length, name) ||
+	    already_covered(walk->masks, walk->path))
+		return 0; /* what is masked as a whole, ward's own state too, may be of any depth */
 	child = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (child >= 0)
 		return walk_directory(walk, child, length + 1 + name_length, why, depth + 1,

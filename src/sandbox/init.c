@@ -116,6 +116,7 @@ static void become_command(const struct init *init, volatile int *failed)
 	/* Those that ward itself ignores. */
 	signal(SIGTTOU, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
+	signal(SIGALRM, SIG_DFL); /* the supervisor's own, where it has served before */
 	signal(SIGPIPE, sandbox->ignores_pipe ? SIG_IGN : SIG_DFL);
 	signal(SIGCHLD, sandbox->ignores_child ? SIG_IGN : SIG_DFL);
 	sigprocmask(SIG_SETMASK, &sandbox->signal_mask, NULL);

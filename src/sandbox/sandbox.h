@@ -77,6 +77,7 @@ struct entry {
 	int self; /* a pidfd of the supervisor, for init to see whether it lives; until then as well
 		   */
 	pid_t helper; /* makes the network; -1 when it has ended */
+	int helper_pidfd;
 	unsigned walls;
 };
 
@@ -87,10 +88,10 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 		    struct error **ret_error);
 /* Closes all of it, which ends whatever is left of the sandbox, and waits for that. */
 void entry_done(struct entry *entry);
-#define ENTRY_NONE                                            \
-	(struct entry)                                        \
-	{                                                     \
-		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0 \
+#define ENTRY_NONE                                                \
+	(struct entry)                                            \
+	{                                                         \
+		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0 \
 	}
 
 /* What init sends on entry.control, one datagram each: the command was stopped, or it has ended. */

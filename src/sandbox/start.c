@@ -403,7 +403,7 @@ static int refused(struct entry *entry, struct error **ret_error)
 int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct error **ret_error)
 {
 	struct kernel_clone init = {.exit_signal = SIGCHLD, .flags = CLONE_FILES | CLONE_PIDFD};
-	struct kernel_clone helper = {.flags = CLONE_FILES};
+	struct kernel_clone helper = {.flags = CLONE_FILES | CLONE_PIDFD};
 	struct entry entry = ENTRY_NONE;
 	int control[2];
 
@@ -421,6 +421,7 @@ int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct e
 	if (entry.init < 0)
 		return refused(&entry, ret_error);
 	if (entry.walls & WALL_BIT(WALL_NET_NAMESPACE)) {
+		helper.pidfd = (uint64_t)(uintptr_t)&entry.helper_pidfd;
 		entry.helper = sys_clone3(&helper);
 		if (entry.helper == 0)
 			run_helper(&entry);
@@ -453,11 +454,25 @@ static int explain(const struct failure *failure, struct error **ret_error)
  * file. */
 static ssize_t read_report(const struct entry *entry, struct report *ret_report)
 {
-	struct pollfd fds[] = {{entry->control, POLLIN, 0}, {entry->pidfd, POLLIN, 0}};
+	struct pollfd fds[] = {{entry->control, POLLIN, 0},
+			       {entry->pidfd, POLLIN, 0},
+			       {entry->helper_pidfd, POLLIN, 0}};
 
-	while (poll(fds, ELEMENTS(fds), -1) < 0)
-		;
-	return fds[0].revents & POLLIN ? read(entry->control, ret_report, sizeof(*ret_report)) : -1;
+	for (;;) {
+		siginfo_t info = {0};
+
+		if (poll(fds, ELEMENTS(fds), -1) < 0)
+			continue;
+		if (fds[0].revents & POLLIN)
+			return read(entry->control, ret_report, sizeof(*ret_report));
+		if (fds[1].revents)
+			return -1;
+		/* Without its word init would wait for ever. */
+		if (waitid(P_PID, (id_t)entry->helper, &info, WEXITED | WNOWAIT | __WALL) < 0 ||
+		    info.si_code != CLD_EXITED || info.si_status != 0)
+			return -1;
+		fds[2].fd = -1;
+	}
 }
 
 static void end_helper(struct entry *entry)
@@ -465,6 +480,7 @@ static void end_helper(struct entry *entry)
 	while (entry->helper > 0 && waitpid(entry->helper, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	entry->helper = -1;
+	close_fd(&entry->helper_pidfd);
 }
 
 int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,

@@ -85,6 +85,7 @@ static int serve_run(int out, json_t *id, json_t *params)
 		request.cwd = strdup(request.workspace);
 	request.json = true;
 	request.foreign = true;
+	request.bound = strdup(getcwd(here, sizeof(here)) ? here : "/");
 	flow_warm(&request);
 	child = fork();
 	if (child == 0)

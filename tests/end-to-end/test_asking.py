@@ -400,7 +400,7 @@ def test_what_a_person_sees(pane):
         '             - it sends commits to others',
         '             - it rewrites or deletes what others may already have',
         '  yes means  it runs in the sandbox, and gets nothing beyond that',
-        '  yes  [y] once  [s] for the session: git push  [t] for a time  [a] always',
+        '  yes  [y] once  [s] for the session: git push  [t] for a time',
         '  no   [n] this time  [r] and say why  [v] never again  [q] abort  [?] help',
         '>']
     time.sleep(QUIET)

@@ -185,7 +185,11 @@ static void a_yes_covers_the_kind_of_thing(void **state)
 
 	(void)state;
 	assert_true(same_key("pip install numpy", "pip install --user pandas"));
-	assert_true(same_key("git -C x push origin main", "git push"));
+	assert_true(same_key("git push origin main", "git push"));
+	assert_false(same_key("git -C x push origin main", "git push"));
+	assert_false(same_key("git -c core.sshCommand=x push", "git push"));
+	assert_false(same_key("npm --prefix x run build", "npm run build"));
+	assert_false(same_key("git p*", "git push"));
 	assert_true(same_key("python3 -m pip install a", "python3 -m pip install b"));
 	assert_false(same_key("pip install numpy", "pip uninstall numpy"));
 	assert_false(same_key("pip install numpy", "python install numpy"));
