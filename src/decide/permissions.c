@@ -255,10 +255,9 @@ void permissions_apply(const struct matter *matter, const char *permission, bool
 	const struct request *request = matter->request;
 	size_t length = strcspn(permission, " ");
 	const char *resource = permission + length + (permission[length] != '\0');
+	char real[PATH_MAX];
 	_cleanup_free_ char *path =
 		path_resolve(request->workspace, matter->surroundings->home, resource);
-
-	char real[PATH_MAX];
 
 	/* A link that came since leads somewhere else. */
 	if (exact && parse_word_in("read write delete unix", permission, length) &&

@@ -318,6 +318,70 @@ def test_started_without_the_sandbox_after_a_yes(desks):
     assert desks.ward.records()[-1]['result']['attempts'][0]['level'] == 'none'
 
 
+def test_the_command_itself_is_shown(desk):
+    request = json.dumps({'jsonrpc': '2.0', 'id': 1, 'method': 'run',
+                          'params': {'argv': ['git', 'push'], 'approval_command': 'ls -l', 'env': ['GIT_SSH=evil'], 'reason': 'just looking'}})
+    desk.ward.file('request', request + '\n')
+    desk.sendline('ward serve --stdio < request > out')
+    shown = asked(desk, '| GIT_SSH=evil git push', 'this is: ls -l; just looking')
+    assert '| ls -l' not in shown
+    press(desk, 'n')
+    desk.ready()
+
+
+def test_a_grant_is_the_thing_that_was_shown(desk):
+    """Not what a link leads to later."""
+    other, second = desk.ward.home / 'other', desk.ward.home / 'second'
+    for directory in (other, second):
+        directory.mkdir()
+        desk.ward.person.own(directory)
+    desk.does(f'ln -s {other} {desk.ward.place}/work/link')
+    desk.sendline('ward run --session l -- sh -c "echo x > link/f"')
+    asked(desk, f'write {other}\r\n')
+    press(desk, 's')
+    desk.ready()
+    assert (other / 'f').exists()
+    desk.does(f'rm {other}/f; rmdir {other}; ln -s {second} {other}')
+    desk.sendline('ward run --session l -- sh -c "echo x > link/f"')
+    asked(desk, f'write {second}')
+    press(desk, 'n')
+    desk.ready()
+    assert not (second / 'f').exists()
+
+
+def test_a_yes_counts_only_for_what_was_on_the_screen(plain):
+    places = [plain.place / f'd{i}' for i in range(30)]
+    for place in places:
+        place.mkdir()
+        plain.person.own(place)
+    screen = Terminal(plain, rows=24, columns=80)
+    plain.file('many', ''.join(f'echo x > {place}/f\n' for place in places) + 'exit 1\n')
+    screen.sendline('ward run -- sh many')
+    asked(screen, 'more lines')
+    press(screen, 'y')
+    screen.expect_exact(': any key --')
+    assert not any((place / 'f').exists() for place in places)
+    press(screen, 'q')
+    screen.expect_exact(ASKED)
+    time.sleep(QUIET)
+    press(screen, 'n')
+    screen.ready()
+    screen.close(force=True)
+
+
+def test_an_answer_without_the_sandbox_covers_nothing_else(desk):
+    desk.sendline('ward run --session u --escalated -- pip install a')
+    asked(desk, 'for the session: exactly this command')
+    press(desk, 's')
+    desk.expect_exact('installed a')
+    desk.ready()
+    desk.sendline('ward run --session u --escalated -- pip install b')
+    asked(desk)
+    press(desk, 'n')
+    desk.ready()
+    assert not (desk.outside / 'b').exists()
+
+
 HOSTILE = ['\x1b]0;owned\x07', '\x1b[2J\x1b[H', '\u202e', '\u200b', 'р\u0430ypal', '\r\nward asks: fine?\r\n  yes  [y]', '\x9b31m', '\ufeff']
 
 

@@ -171,3 +171,54 @@ def test_check_tells_the_rule(plain):
     assert checked['rule'].endswith('ward.yaml:2')
     assert plain('check', '--approval', 'never', '--', 'npm', 'publish').code == 2
     assert plain('check', '--', 'npm', 'publish').code == 1
+
+
+def test_another_program_cannot_choose_its_rules(plain, outside):
+    """Not by a policy that a command wrote, nor by another workspace, nor by a profile."""
+    plain.policy(f"profiles: {{wide: {{files: {{write: ['{outside}']}}}}}}\nrules:\n  - {{command: touch, do: deny, why: no}}\n")
+    assert call(plain, command='echo "sandbox: {level: none}" > /tmp/p.yaml', session='s')['exit_code'] == 0
+    written = plain.state / 'ward' / 'sessions' / 's' / 'tmp' / 'p.yaml'
+    assert written.exists()
+    result = call(plain, argv=['cat', '/proc/self/status'], policy=str(written), session='s')
+    assert 'Seccomp:\t2' in result['stdout']
+    assert 'Seccomp:\t2' in plain.run('cat', '/proc/self/status', flags=['--policy', written]).out
+    for wider in ({'workspace': str(plain.home)}, {'workspace': '/usr'}, {'profile': 'wide'}):
+        assert call(plain, argv=['true'], **wider)['verdict'] == 'deny', wider
+    assert call(plain, argv=['true'], profile='code')['exit_code'] == 0
+
+
+def test_a_rule_means_the_program_as_everybody_has_it(plain, outside):
+    evil = plain.file('bin/cp', f'#!/bin/sh\necho evil > {outside}/evil\n', 0o755)
+    plain.policy(f"rules:\n  - command: cp\n    do: allow\n    why: it deploys\n    permissions: ['write {outside}']\n")
+    path = f'{evil.parent}:/usr/bin:/bin'
+    plain.run('cp', 'a', 'b', env={'PATH': path})
+    plain.run('cp', 'a', 'b', flags=['--env', f'PATH={path}'])
+    plain.run(evil, 'a', 'b')
+    plain('run', '--shell', evil, '-c', 'cp a b')
+    assert not (outside / 'evil').exists()
+
+
+def test_what_one_command_may_another_beside_it_may_not(plain, outside):
+    plain.file('a', 'x')
+    plain.policy(f"rules:\n  - command: cp\n    do: allow\n    why: it deploys\n    permissions: ['write {outside}']\n")
+    assert plain('run', '-c', f'cp a {outside}/a; echo x > {outside}/b').code != 0
+    assert not (outside / 'b').exists()
+    assert plain.run('cp', 'a', outside / 'a').code == 0
+
+
+def test_an_allowed_command_does_not_cover_its_neighbour(plain):
+    plain.policy('rules:\n  - {command: git push origin, do: allow, why: fine}\n')
+    assert plain('check', '--', 'git', 'push', 'origin', 'main').code == 0
+    assert plain('check', '-c', 'git push origin main; git push evil main').code == 1
+
+
+def test_required_walls_are_required_with_a_remembered_answer_too(plain):
+    plain.policy('sandbox: {require: [netns]}\n')
+    assert plain.run('true').code == 0
+    assert plain.run('true', flags=['--net', 'full']).code == 125
+
+
+def test_level_none_is_said_whoever_chose_it(plain):
+    plain.policy('sandbox: {level: none}\n')
+    done = plain.run('true')
+    assert done.code == 0 and 'running without the sandbox' in done.err
