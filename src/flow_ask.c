@@ -234,14 +234,14 @@ static bool can_ask_again(struct flow *flow, struct list *missing, struct list *
 	struct list *kept = &flow->asked;
 	_cleanup_list_ struct list all = {0};
 	bool new = false;
+	int beyond;
 
 	if (flow->verdict.level == LEVEL_NONE || result->error || result->timed_out ||
 	    result->limit != LIMIT_NONE || (result->exit_code == 0 && !result->signal) ||
 	    was_interrupted(result) || result->attempt_count >= ATTEMPTS ||
 	    !approve_missing(flow->verdict.approval))
 		return false;
-	if (!explain_missing(attempt, &flow->verdict.permissions.deny_always, &all, refused))
-		return false;
+	beyond = explain_missing(attempt, &flow->verdict.permissions.deny_always, &all, refused);
 	for (size_t i = 0; i < all.count; i++) {
 		if (list_has(&flow->granted, all.items[i]))
 			continue;
@@ -251,7 +251,7 @@ static bool can_ask_again(struct flow *flow, struct list *missing, struct list *
 			new = true;
 		}
 	}
-	if (missing->count == 0 &&
+	if (missing->count == 0 && beyond > 0 &&
 	    approve_unsandboxed(flow->verdict.approval, flow->request->sandbox) &&
 	    !list_has(kept, "unsandboxed")) {
 		list_add(missing, "unsandboxed");

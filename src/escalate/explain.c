@@ -74,29 +74,32 @@ void explain_denials(const struct request *request, const struct list *never, st
 	}
 }
 
-bool explain_missing(const struct attempt *attempt, const struct list *never,
-		     struct list *ret_missing, struct list *ret_refused)
+int explain_missing(const struct attempt *attempt, const struct list *never,
+		    struct list *ret_missing, struct list *ret_refused)
 {
-	bool refused = false;
+	int beyond = 0;
 
 	for (size_t i = 0; i < attempt->denial_count; i++) {
 		const struct denial *denial = &attempt->denials[i];
 		_cleanup_buffer_ struct buffer what = {0};
 		_cleanup_free_ char *permission = NULL;
+		bool broad;
 
 		if (!is_wards(denial))
 			continue;
-		refused = true;
 		hint_describe(denial, &what);
 		list_add(ret_refused, buffer_text(&what));
-		permission = is_never(never, denial->object) ? NULL : hint_permission(denial);
-		if (permission && strchr(permission, '/') &&
-		    is_never(never, strchr(permission, '/')))
+		if (is_never(never, denial->object))
 			continue;
-		if (permission && !list_has(ret_missing, permission))
+		permission = hint_permission(denial, &broad);
+		if (!permission)
+			beyond += !broad;
+		else if (strchr(permission, '/') && is_never(never, strchr(permission, '/')))
+			continue;
+		else if (!list_has(ret_missing, permission))
 			list_add(ret_missing, permission);
 	}
-	return refused;
+	return beyond;
 }
 
 void explain_mark(struct attempt *attempt, const struct list *never, const struct list *permissions,
@@ -106,8 +109,9 @@ void explain_mark(struct attempt *attempt, const struct list *never, const struc
 
 	for (size_t i = 0; i < attempt->denial_count; i++) {
 		struct denial *denial = &attempt->denials[i];
+		bool broad;
 		_cleanup_free_ char *permission =
-			is_never(never, denial->object) ? NULL : hint_permission(denial);
+			is_never(never, denial->object) ? NULL : hint_permission(denial, &broad);
 
 		if (is_wards(denial) && (all || (permission && list_has(permissions, permission))))
 			denial->answer = (char *)answer;

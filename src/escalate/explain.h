@@ -13,7 +13,7 @@ void explain_denials(const struct request *request, const struct list *never, st
 void explain_mark(struct attempt *attempt, const struct list *never, const struct list *permissions,
 		  const char *answer);
 /* What an attempt would have needed, as permissions "OPERATION RESOURCE", each once; only what ward
- * itself refused and can grant. *ret_refused: the same refusals in words. Returns false where ward
- * refused nothing. */
-bool explain_missing(const struct attempt *attempt, const struct list *never,
-		     struct list *ret_missing, struct list *ret_refused);
+ * itself refused and can grant. *ret_refused: all that it refused, in words. Returns how many of
+ * these no permission could lift, short of running without the sandbox. */
+int explain_missing(const struct attempt *attempt, const struct list *never,
+		    struct list *ret_missing, struct list *ret_refused);

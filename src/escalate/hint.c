@@ -80,11 +80,21 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 	return true;
 }
 
-char *hint_permission(const struct denial *denial)
+/* A home, a whole part of the system, or what holds one. */
+static bool is_broad(const char *path)
+{
+	const char *home = getenv("HOME");
+
+	return !strchr(path + 1, '/') || (home && home[0] == '/' && path_is_under(home, path));
+}
+
+char *hint_permission(const struct denial *denial, bool *ret_broad)
 {
 	_cleanup_free_ char *path = NULL;
 	const char *object = denial->object;
 	char *permission = NULL, real[PATH_MAX];
+
+	*ret_broad = false;
 
 	if (strstr(denial->rule, "permissions") || strstr(denial->rule, "set-user-id"))
 		return NULL;
@@ -99,8 +109,10 @@ char *hint_permission(const struct denial *denial)
 		return permission;
 	}
 	path = writable_for(object);
-	if (!realpath(path, real) || strcmp(real, "/") == 0 || is_beyond(real) ||
-	    asprintf(&permission, "write %s", real) < 0)
+	if (!realpath(path, real) || is_beyond(real))
+		return NULL;
+	*ret_broad = is_broad(real);
+	if (*ret_broad || asprintf(&permission, "write %s", real) < 0)
 		return NULL;
 	return permission;
 }

@@ -11,5 +11,6 @@ void hint_describe(const struct denial *denial, struct buffer *text);
 /* The flag that would have permitted it, escaped for a shell; false where none would. */
 bool hint_flag(const struct denial *denial, const char *workspace, struct buffer *text);
 /* The permission that was missing, as "OPERATION RESOURCE"; NULL where none would do. Caller frees.
- */
-char *hint_permission(const struct denial *denial);
+ * *ret_broad: one would, but it would give away a home directory or more, which nobody should be
+ * asked for. */
+char *hint_permission(const struct denial *denial, bool *ret_broad);

@@ -292,7 +292,7 @@ static int build(const struct ground *ground, int control, struct sandbox *sandb
 
 		wall_names(sandbox->require & ~*walls, &missing);
 		errno = ENOTSUP;
-		return stage_fail(failure, "standing without a required wall:", missing.items[0]);
+		return stage_fail(failure, "standing without", missing.items[0]);
 	}
 	/* As the command will be, not as root of the namespace: a masked directory is closed to it.
 	 */

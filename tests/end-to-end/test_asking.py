@@ -223,6 +223,11 @@ def test_without_the_sandbox_is_not_offered(desk, flags):
     assert not (desk.outside / 'a').exists()
 
 
+def test_nobody_is_asked_for_a_whole_home(desk):
+    printed = desk.does('ward run -- mkdir ~/.newcache')
+    assert 'ward: refused: write ' in printed and 'ward asks' not in printed
+
+
 def test_never_asks_nothing(desk):
     printed = desk.does('ward run --approval never -- pip install a')
     assert 'ward: refused: write ' in printed and 'ward asks' not in printed
