@@ -108,7 +108,17 @@ int make_directories(const char *path, mode_t mode)
 	return 0;
 }
 
-static int remove_entries(int fd, dev_t device, unsigned depth, unsigned *budget);
+/* How deep a descriptor is held open for each level; what lies deeper is moved up to the top first.
+ */
+enum { REMOVE_DEPTH = 256, REMOVE_MOST = 1000000 };
+
+struct removal {
+	int top; /* the directory whose entries go */
+	dev_t device;
+	unsigned left, moved;
+};
+
+static int remove_entries(struct removal *removal, int fd, unsigned depth);
 
 /* A directory of ours whose mode keeps us out; by fd, because a link could take its place. */
 static int open_closed_directory(int dirfd, const char *name)
@@ -124,62 +134,89 @@ static int open_closed_directory(int dirfd, const char *name)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int remove_entry(int dirfd, const char *name, dev_t device, unsigned depth, unsigned *budget)
+static int move_up(struct removal *removal, int dirfd, const char *name)
+{
+	char up[64];
+
+	snprintf(up, sizeof(up), ".ward-deep-%d-%u", getpid(), removal->moved++);
+	return renameat(dirfd, name, removal->top, up) < 0 ? -errno : 0;
+}
+
+static int remove_entry(struct removal *removal, int dirfd, const char *name, unsigned depth)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 	int r;
 
-	if ((*budget)-- == 0)
+	if (removal->left-- == 0)
 		return -EFBIG;
 	if (unlinkat(dirfd, name, 0) == 0)
 		return 0;
 	if (errno != EISDIR && errno != EPERM && errno != ENOTEMPTY)
 		return -errno;
+	if (depth >= REMOVE_DEPTH)
+		return move_up(removal, dirfd, name);
 	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && errno == EACCES)
 		fd = open_closed_directory(dirfd, name);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	if (st.st_dev != device)
+	if (st.st_dev != removal->device)
 		return -EXDEV;
 	if ((st.st_mode & 0700) != 0700)
 		(void)fchmod(fd, 0700);
-	r = remove_entries(STEAL_FD(fd), device, depth + 1, budget);
+	r = remove_entries(removal, STEAL_FD(fd), depth + 1);
 	if (r < 0)
 		return r;
 	return unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
-/* Takes ownership of fd. */
-static int remove_entries(int fd, dev_t device, unsigned depth, unsigned *budget)
+static int remove_entries(struct removal *removal, int fd, unsigned depth)
 {
 	struct dirent *entry;
-	DIR *dir;
+	DIR *dir = fdopendir(fd);
 	int r = 0;
 
-	if (depth > 512) {
-		close(fd);
-		return -ELOOP;
-	}
-	dir = fdopendir(fd);
 	if (!dir) {
+		r = -errno;
 		close(fd);
-		return -errno;
+		return r;
 	}
 	while (r >= 0 && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			r = remove_entry(dirfd(dir), entry->d_name, device, depth, budget);
+			r = remove_entry(removal, dirfd(dir), entry->d_name, depth);
 	closedir(dir);
 	return r;
 }
 
 int remove_tree(int dirfd, const char *name)
 {
-	unsigned budget = 1000000;
+	struct removal removal = {.left = REMOVE_MOST};
+	_cleanup_close_ int top = -1;
+	unsigned moved;
 	struct stat st;
+	int r;
 
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : -errno;
-	return remove_entry(dirfd, name, st.st_dev, 0, &budget);
+	top = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (top < 0 && errno == EACCES)
+		top = open_closed_directory(dirfd, name);
+	if (top < 0)
+		return unlinkat(dirfd, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+	if (fstat(top, &st) < 0)
+		return -errno;
+	if ((st.st_mode & 0700) != 0700)
+		(void)fchmod(top, 0700);
+	removal.top = top;
+	removal.device = st.st_dev;
+	do { /* again while something was moved up */
+		int again = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (again < 0)
+			return -errno;
+		moved = removal.moved;
+		r = remove_entries(&removal, again, 0);
+	} while (r == 0 && removal.moved > moved);
+	if (r < 0)
+		return r;
+	return unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }

@@ -331,6 +331,29 @@ static void a_tree_is_removed_but_not_what_a_link_in_it_leads_to(void **state)
 	close(fd);
 }
 
+static void a_tree_of_any_depth_is_removed(void **state)
+{
+	char top[] = "/tmp/ward-test-XXXXXX";
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	fd = open(top, O_RDONLY | O_DIRECTORY);
+	for (int i = 0; i < 2000; i++) {
+		int next;
+
+		assert_int_equal(mkdirat(fd, "d", 0700), 0);
+		close(openat(fd, "f", O_CREAT | O_WRONLY, 0600));
+		next = openat(fd, "d", O_RDONLY | O_DIRECTORY);
+		close(fd);
+		fd = next;
+	}
+	close(fd);
+	assert_int_equal(remove_tree(AT_FDCWD, top), 0);
+	assert_int_equal(access(top, F_OK), -1);
+	assert_int_equal(remove_tree(AT_FDCWD, top), 0); /* it is gone already */
+}
+
 static void a_file_longer_than_the_limit_is_refused(void **state)
 {
 	_cleanup_free_ char *text = NULL;
@@ -377,6 +400,7 @@ int main(void)
 		cmocka_unit_test(errors_carry_context_and_a_hint),
 		cmocka_unit_test(ids_differ_and_sort_by_time),
 		cmocka_unit_test(a_tree_is_removed_but_not_what_a_link_in_it_leads_to),
+		cmocka_unit_test(a_tree_of_any_depth_is_removed),
 		cmocka_unit_test(a_file_longer_than_the_limit_is_refused),
 		cmocka_unit_test(an_arena_gives_zeroed_memory_of_any_size),
 	};
