@@ -163,7 +163,9 @@ int flow_judge(struct flow *flow, struct error **ret_error)
 		.policy = flow->policy,
 		.key = flow->key.text,
 		.exact_key = flow->key.exact,
-		.altered = flow_is_altered(flow->request),
+		/* Looked at only where something could mean it. */
+		.altered = (flow->policy->rule_count || flow->grants.count) &&
+			   flow_is_altered(flow->request),
 		.grants = &flow->grants,
 		.granted = &flow->granted,
 		.answered = flow->answered,
