@@ -83,21 +83,24 @@ static int list(const char *state, const char *session, bool json, struct error 
 /* On record before it takes effect. */
 static int take_back(const char *state, const char *id, struct error **ret_error)
 {
-	_cleanup_free_ char *found = NULL;
 	struct audit *audit = NULL;
+	struct grant grant = {0};
 	json_t *body;
-	int r = audit_open(state, &audit, ret_error);
+	int r = grants_find(state, id, &grant, ret_error);
 
-	if (r < 0)
-		return r;
-	body = json_pack("{s:s?}", "grant", id);
-	r = audit_append(audit, "grant.revoke", NULL, body, ret_error);
-	json_decref(body);
-	audit_close(audit);
 	if (r == 0)
-		r = grants_revoke(state, id, &found, ret_error);
+		r = audit_open(state, &audit, ret_error);
+	if (r == 0) {
+		body = json_pack("{s:o}", "grant", grant_to_json(&grant));
+		r = audit_append(audit, "grant.revoke", NULL, body, ret_error);
+		json_decref(body);
+		audit_close(audit);
+	}
 	if (r == 0)
-		printf("%s is taken back\n", found);
+		r = grants_revoke(state, &grant, ret_error);
+	if (r == 0)
+		printf("%s is taken back\n", grant.id);
+	grant_done(&grant);
 	return r;
 }
 

@@ -3,8 +3,8 @@
  * one back. Only ever appended to, so that a kill half way loses nothing but its own line. */
 #include "grants.h"
 #include "../base/buffer.h"
-#include "../base/escape.h"
 #include "../base/io.h"
+#include "../request/text_json.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -59,34 +59,23 @@ static void drop(struct grants *grants, size_t at)
 /* -- One grant as a line ------------------------------------------------------------------------
  */
 
-static json_t *text_value(const char *text)
-{
-	_cleanup_free_ char *utf8 = NULL;
-	bool lossy;
-
-	if (!text)
-		return json_null();
-	utf8 = escape_to_utf8(text, strlen(text), &lossy);
-	return json_string(utf8);
-}
-
 static json_t *list_value(const struct list *list)
 {
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < list->count; i++)
-		json_array_append_new(array, text_value(list->items[i]));
+		json_array_append_new(array, json_text(list->items[i]));
 	return array;
 }
 
 json_t *grant_to_json(const struct grant *grant)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "id",
-			 text_value(grant->id), "session", text_value(grant->session), "key",
-			 text_value(grant->key), "covers", text_value(grant->covers), "refusal",
+			 json_text(grant->id), "session", json_text(grant->session), "key",
+			 json_text(grant->key), "covers", json_text(grant->covers), "refusal",
 			 grant->refusal, "permissions", list_value(&grant->permissions), "reasons",
-			 list_value(&grant->reasons), "by", text_value(grant->by), "reason",
-			 text_value(grant->reason), "command", text_value(grant->command), "made",
+			 list_value(&grant->reasons), "by", json_text(grant->by), "reason",
+			 json_text(grant->reason), "command", json_text(grant->command), "made",
 			 (json_int_t)grant->made, "expires", (json_int_t)grant->expires);
 }
 
@@ -265,11 +254,11 @@ int grants_add(const char *state, struct grant *grant, struct error **ret_error)
 	return r;
 }
 
-int grants_revoke(const char *state, const char *id, char **ret_id, struct error **ret_error)
+int grants_find(const char *state, const char *id, struct grant *ret_grant,
+		struct error **ret_error)
 {
 	struct grants grants;
-	const struct grant *found = NULL;
-	json_t *object;
+	struct grant *found = NULL;
 	int r = grants_load_all(state, &grants, ret_error);
 
 	if (r < 0)
@@ -288,12 +277,19 @@ int grants_revoke(const char *state, const char *id, char **ret_id, struct error
 		r = error_hint(ret_error, "`ward grants` lists them");
 	}
 	if (r == 0) {
-		object = json_pack("{s:s}", "revoked", found->id);
-		r = append(state, found->session, object, ret_error);
-		json_decref(object);
-		*ret_id = strdup(found->id);
+		*ret_grant = *found;
+		*found = (struct grant){0};
 	}
 	grants_done(&grants);
+	return r;
+}
+
+int grants_revoke(const char *state, const struct grant *grant, struct error **ret_error)
+{
+	json_t *object = json_pack("{s:s}", "revoked", grant->id);
+	int r = append(state, grant->session, object, ret_error);
+
+	json_decref(object);
 	return r;
 }
 

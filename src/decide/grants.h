@@ -41,8 +41,10 @@ json_t *grant_to_json(const struct grant *grant);
 
 /* Remembers it: id, where there is none, and made are filled in. */
 int grants_add(const char *state, struct grant *grant, struct error **ret_error);
-/* By id or a prefix that names just one. *ret_session: where it was; caller frees. */
-int grants_revoke(const char *state, const char *id, char **ret_id, struct error **ret_error);
+/* By id or a prefix that names just one. The caller is done with it by grant_done(). */
+int grants_find(const char *state, const char *id, struct grant *ret_grant,
+		struct error **ret_error);
+int grants_revoke(const char *state, const struct grant *grant, struct error **ret_error);
 
 /* True if the grant is about this key, and nothing speaks against the command that did not then. */
 bool grant_covers(const struct grant *grant, const char *key, const struct assessment *assessment);

@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bodies of audit records. */
 #include "events.h"
-#include "../base/escape.h"
+#include "../request/text_json.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* A command line may be two megabytes long; what is cut from the record is said there. */
 enum { RECORDED = 64 * 1024 };
-
-static json_t *text_value(const char *text)
-{
-	_cleanup_free_ char *utf8 = NULL;
-	bool lossy;
-
-	if (!text)
-		return json_null();
-	utf8 = escape_to_utf8(text, strlen(text), &lossy);
-	return json_string(utf8);
-}
 
 static json_t *cut_text(const char *text, size_t *room)
 {
@@ -27,12 +16,12 @@ static json_t *cut_text(const char *text, size_t *room)
 
 	if (length <= *room) {
 		*room -= length;
-		return text_value(text);
+		return json_text(text);
 	}
 	if (asprintf(&cut, "%.*s[... %zu more bytes]", (int)*room, text, length - *room) < 0)
 		abort();
 	*room = 0;
-	return text_value(cut);
+	return json_text(cut);
 }
 
 static json_t *list_value(const struct list *list)
@@ -65,30 +54,30 @@ json_t *event_start(const struct event_run *run)
 					   decision->verdict, "source", decision->source);
 
 		if (decision->by)
-			json_object_set_new(object, "by", text_value(decision->by));
+			json_object_set_new(object, "by", json_text(decision->by));
 		if (decision->scope)
-			json_object_set_new(object, "scope", text_value(decision->scope));
+			json_object_set_new(object, "scope", json_text(decision->scope));
 		if (decision->grant)
-			json_object_set_new(object, "grant", text_value(decision->grant));
+			json_object_set_new(object, "grant", json_text(decision->grant));
 		json_array_append_new(decisions, object);
 	}
 	json_object_set_new(body, "command", command_value(request));
 	json_object_set_new(body, "argv", list_value(run->argv));
-	json_object_set_new(body, "cwd", text_value(request->cwd));
-	json_object_set_new(body, "workspace", text_value(request->workspace));
+	json_object_set_new(body, "cwd", json_text(request->cwd));
+	json_object_set_new(body, "workspace", json_text(request->workspace));
 	json_object_set_new(body, "level", json_string(level_name(run->level)));
-	json_object_set_new(body, "agent", text_value(request->agent));
-	json_object_set_new(body, "session", text_value(run->session));
-	json_object_set_new(body, "tool", text_value(request->tool));
-	json_object_set_new(body, "call_id", text_value(request->call_id));
-	json_object_set_new(body, "turn", text_value(request->turn));
-	json_object_set_new(body, "reason", text_value(request->reason));
-	json_object_set_new(body, "verdict", text_value(run->result->verdict));
-	json_object_set_new(body, "source", text_value(run->result->source));
+	json_object_set_new(body, "agent", json_text(request->agent));
+	json_object_set_new(body, "session", json_text(run->session));
+	json_object_set_new(body, "tool", json_text(request->tool));
+	json_object_set_new(body, "call_id", json_text(request->call_id));
+	json_object_set_new(body, "turn", json_text(request->turn));
+	json_object_set_new(body, "reason", json_text(request->reason));
+	json_object_set_new(body, "verdict", json_text(run->result->verdict));
+	json_object_set_new(body, "source", json_text(run->result->source));
 	json_object_set_new(body, "policy",
 			    run->policy && run->policy->count ? list_value(run->policy)
 							      : json_string("built-in"));
-	json_object_set_new(body, "rule", text_value(run->rule));
+	json_object_set_new(body, "rule", json_text(run->rule));
 	json_object_set_new(body, "decisions", decisions);
 	return body;
 }
@@ -99,10 +88,10 @@ json_t *event_ask(const struct event_run *run, const char *kind, const char *why
 	const struct request *request = run->request;
 
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ask", kind,
-			 "command", command_value(request), "cwd", text_value(request->cwd),
-			 "session", text_value(run->session), "agent", text_value(request->agent),
-			 "tool", text_value(request->tool), "call_id", text_value(request->call_id),
-			 "why", text_value(why), "refused", list_value(refused), "grants",
+			 "command", command_value(request), "cwd", json_text(request->cwd),
+			 "session", json_text(run->session), "agent", json_text(request->agent),
+			 "tool", json_text(request->tool), "call_id", json_text(request->call_id),
+			 "why", json_text(why), "refused", list_value(refused), "grants",
 			 list_value(grants));
 }
 
@@ -110,8 +99,8 @@ json_t *event_answer(const char *answer, const char *scope, const char *by, cons
 		     const struct list *grants, const char *grant)
 {
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "answer", answer, "scope",
-			 text_value(scope), "by", text_value(by), "reason", text_value(reason),
-			 "grants", list_value(grants), "grant", text_value(grant));
+			 json_text(scope), "by", json_text(by), "reason", json_text(reason),
+			 "grants", list_value(grants), "grant", json_text(grant));
 }
 
 json_t *event_retry(unsigned attempt, enum level level, const struct list *grants)

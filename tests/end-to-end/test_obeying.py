@@ -212,7 +212,7 @@ def test_an_allowed_command_does_not_cover_its_neighbour(plain):
     assert plain('check', '-c', 'git push origin main; git push evil main').code == 1
 
 
-def test_required_walls_are_required_with_a_remembered_answer_too(plain):
+def test_a_required_wall_is_required(plain):
     plain.policy('sandbox: {require: [netns]}\n')
     assert plain.run('true').code == 0
     assert plain.run('true', flags=['--net', 'full']).code == 125

@@ -270,7 +270,7 @@ static void what_was_granted_is_found_again_until_it_is_revoked(void **state)
 {
 	struct grants grants;
 	char first[ID_TEXT], second[ID_TEXT];
-	_cleanup_free_ char *id = NULL;
+	struct grant found;
 
 	(void)state;
 	assert_int_equal(count(), 0);
@@ -282,11 +282,13 @@ static void what_was_granted_is_found_again_until_it_is_revoked(void **state)
 	assert_false(grants.items[0].refusal);
 	assert_true(grants.items[1].refusal);
 	grants_done(&grants);
-	assert_int_equal(grants_revoke(directory, first, &id, NULL), 0);
-	assert_string_equal(id, first);
+	assert_int_equal(grants_find(directory, first, &found, NULL), 0);
+	assert_string_equal(found.id, first);
+	assert_int_equal(grants_revoke(directory, &found, NULL), 0);
+	grant_done(&found);
 	assert_int_equal(count(), 1);
-	assert_true(grants_revoke(directory, first, &id, NULL) < 0);
-	assert_true(grants_revoke(directory, "", &id, NULL) < 0);
+	assert_true(grants_find(directory, first, &found, NULL) < 0);
+	assert_true(grants_find(directory, "", &found, NULL) < 0);
 }
 
 static void a_grant_for_a_time_ends(void **state)
