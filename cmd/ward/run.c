@@ -68,7 +68,11 @@ int verb_run(int argc, char **argv)
 		       "Runs it at once in the sandbox: it reads everything but secrets, writes "
 		       "the workspace and a private\n"
 		       "/tmp, and has no network. What was refused is said exactly, with the flag "
-		       "that would permit it.\n\n"
+		       "that would permit it;\n"
+		       "at a terminal a person is asked for it, and the command is run again. What "
+		       "is dangerous even in the\n"
+		       "sandbox is asked about first; where nobody can be asked it is refused "
+		       "(126).\n\n"
 		       "%s\nexit codes: the command's own; 128+N for signal N; 124 timed out; 125 "
 		       "ward itself failed;\n"
 		       "126 refused or not executable; 127 not found\n",

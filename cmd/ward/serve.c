@@ -20,7 +20,9 @@ int verb_serve(int argc, char **argv)
 		       "methods: run (a request as in docs/request.schema.json -> a result as in "
 		       "docs/result.schema.json),\n"
 		       "ping. Ends at the end of its input. The command's own standard input is "
-		       "empty.\n");
+		       "empty. A request can\n"
+		       "only narrow what the policy gives to this directory; what it wants beyond "
+		       "that is asked about.\n");
 		return output_end("serve", 0);
 	}
 	if (argc != 2 || strcmp(argv[1], "--stdio") != 0)
