@@ -345,6 +345,8 @@ static void serve_observer(void *data)
 
 static int run(struct flow *flow, struct outcome *outcome, struct error **ret_error)
 {
+	const unsigned masked =
+		WALL_BIT(WALL_MOUNT_NAMESPACE) | WALL_BIT(WALL_MASKS) | WALL_BIT(WALL_RUN);
 	const struct observed observed = {
 		.listener = flow->entry.listener,
 		.names = flow->entry.names,
@@ -354,6 +356,10 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.writable = &flow->writable,
 		.masks = &flow->mask_paths,
 		.sockets = &flow->verdict.permissions.sockets,
+		.covered = (flow->entry.walls & masked) == masked ? &flow->masks : NULL,
+		.init = flow->entry.init,
+		.pidfd = flow->entry.walls & WALL_BIT(WALL_PID_NAMESPACE) ? flow->entry.pidfd : -1,
+		.control = flow->entry.control,
 	};
 	struct attendant attendant = {.fd = -1, .serve = serve_observer};
 	int r = 0;
@@ -362,7 +368,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		list_add(&flow->writable, flow->verdict.permissions.writable.items[i]);
 	if (flow->entry.walls & WALL_BIT(WALL_TMP))
 		list_add(&flow->writable, "/tmp");
-	if (flow->entry.listener >= 0) {
+	if (flow->entry.listener >= 0 || observed.covered) {
 		r = observer_new(&observed, &flow->observer, ret_error);
 		if (r == 0)
 			attendant = (struct attendant){observer_fd(flow->observer), serve_observer,
@@ -371,6 +377,10 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	if (r == 0)
 		r = run_serve(&flow->entry, &flow->streams, &flow->verdict.limits, &attendant,
 			      outcome, ret_error);
+	if (r == 0 && flow->observer) {
+		*ret_error = observer_take_failure(flow->observer);
+		r = *ret_error ? -(*ret_error)->code : 0;
+	}
 	return r;
 }
 
@@ -405,6 +415,7 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 	if (flow->observer) {
 		observer_take_denials(flow->observer, attempt);
 		observer_unlisted(flow->observer, &beyond, &unread);
+		observer_warn(flow->observer, &result->warnings);
 	}
 	if (unread)
 		list_add_printf(&result->warnings,

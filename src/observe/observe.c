@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -155,6 +156,16 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 		observer_free(observer);
 		return -E_ENGINE;
 	}
+	observer->renewed = (struct renewed){.masks = observed->covered,
+					     .writable = observed->writable,
+					     .root = observed->root,
+					     .init = observed->init,
+					     .epoll = observer->epoll};
+	if (observed->covered && observed->covered->count > 0 &&
+	    renewal_new(&observer->renewed, &observer->renewal, ret_error) < 0) {
+		observer_free(observer);
+		return -E_ENGINE;
+	}
 	*ret_observer = observer;
 	return 0;
 }
@@ -164,6 +175,7 @@ void observer_free(struct observer *observer)
 	if (!observer)
 		return;
 	drop_waiting(observer);
+	renewal_free(observer->renewal);
 	resolver_free(observer->resolver);
 	ledger_done(&observer->ledger);
 	for (size_t i = 0; i < observer->bound_count; i++)
@@ -177,6 +189,15 @@ void observer_free(struct observer *observer)
 int observer_fd(const struct observer *observer)
 {
 	return observer->epoll;
+}
+
+/* Nothing inside goes on without its masks. */
+static void end_run(struct observer *observer)
+{
+	if (observer->observed->pidfd >= 0)
+		sys_pidfd_send_signal(observer->observed->pidfd, SIGKILL);
+	else
+		shutdown(observer->observed->control, SHUT_RDWR);
 }
 
 void observer_serve(struct observer *observer)
@@ -199,12 +220,24 @@ void observer_serve(struct observer *observer)
 				epoll_ctl(observer->epoll, EPOLL_CTL_DEL, fd, NULL);
 			else if (fd == observer->observed->names)
 				serve_names(observer);
-			else
+			else if (!renewal_serve(observer->renewal, fd))
 				waiting = true;
 		}
 		if (waiting)
 			serve_waiting(observer);
+		if (renewal_failed(observer->renewal))
+			end_run(observer);
 	}
+}
+
+struct error *observer_take_failure(struct observer *observer)
+{
+	return renewal_take_failure(observer->renewal);
+}
+
+void observer_warn(const struct observer *observer, struct list *warnings)
+{
+	renewal_warn(observer->renewal, warnings);
 }
 
 void observer_take_denials(struct observer *observer, struct attempt *attempt)

@@ -8,6 +8,7 @@
 #include "../base/error.h"
 #include "../base/list.h"
 #include "../request/result.h"
+#include "../sandbox/find.h"
 #include <stdbool.h>
 
 struct observer;
@@ -23,6 +24,10 @@ struct observed {
 	const struct list *writable; /* absolute real paths, /tmp included where it is private */
 	const struct list *masks;
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
+	const struct masks *covered; /* the masks that are renewed when they fall; NULL: none */
+	pid_t init;
+	int pidfd;   /* of init: what ends the run; -1: */
+	int control; /* the end of this does */
 };
 
 int observer_new(const struct observed *observed, struct observer **ret_observer,
@@ -33,6 +38,10 @@ void observer_free(struct observer *observer);
 int observer_fd(const struct observer *observer);
 /* Does what is to be done now, a bounded amount; never blocks. */
 void observer_serve(struct observer *observer);
+/* Why the run was ended by the observer, or NULL. */
+struct error *observer_take_failure(struct observer *observer);
+/* What the caller of the run should know. */
+void observer_warn(const struct observer *observer, struct list *warnings);
 /* Moves what was refused so far into the attempt, each object once. */
 void observer_take_denials(struct observer *observer, struct attempt *attempt);
 /* How many refused objects more there were than are listed, and how many calls could not be looked

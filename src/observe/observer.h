@@ -6,6 +6,7 @@
 #include "caller.h"
 #include "ledger.h"
 #include "observe.h"
+#include "renew.h"
 #include "resolver.h"
 #include <linux/seccomp.h>
 #include <sys/socket.h>
@@ -38,6 +39,8 @@ struct observer {
 	size_t bound_count;
 	struct waiting *waiting;
 	size_t waiting_count;
+	struct renewed renewed;
+	struct renewal *renewal;
 	uint64_t unread; /* calls whose paths could not be read */
 };
 

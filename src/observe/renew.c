@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Watching the directories above the masks, and noticing which of them fell. */
+#include "renew.h"
+#include "cover.h"
+#include "../sys/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+
+enum {
+	BEGIN_MS = 50,
+	POLL_MS = 100, /* where nothing can be watched */
+	AGAIN_MS = 2,  /* where there was nobody to follow in */
+	DEPTH = 256,
+	ROUNDS = 32,
+	EVENTS = 16 * 1024,
+};
+
+/* A name in a watched directory: a mask's, or that of a directory above one. */
+struct interest {
+	int watch;
+	size_t mask;
+	const char *name; /* in the mask's path */
+	size_t length;
+};
+
+struct renewal {
+	const struct renewed *renewed;
+	dev_t store;
+	int timer, inotify;
+	struct interest *interests; /* by watch */
+	size_t count, room;
+	bool *marked; /* masks to be looked at */
+	bool polls;
+	int unwatched; /* errno of what could not be watched */
+	uint64_t renewals;
+	char *first; /* the path of the first mask that fell */
+	struct error *failure;
+};
+
+static int add_to_epoll(struct renewal *renewal, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(renewal->renewed->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static void set_timer(struct renewal *renewal, long first_ms, long then_ms)
+{
+	const struct itimerspec when = {.it_value = {.tv_nsec = first_ms * 1000000},
+					.it_interval = {.tv_nsec = then_ms * 1000000}};
+
+	timerfd_settime(renewal->timer, 0, &when, NULL);
+}
+
+int renewal_new(const struct renewed *renewed, struct renewal **ret_renewal,
+		struct error **ret_error)
+{
+	struct renewal *renewal = calloc(1, sizeof(*renewal));
+
+	if (!renewal)
+		abort();
+	renewal->renewed = renewed;
+	renewal->inotify = -1;
+	renewal->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (renewal->timer < 0 || add_to_epoll(renewal, renewal->timer) < 0) {
+		fail_errno(ret_error, E_ENGINE, errno, "preparing to watch the masks");
+		renewal_free(renewal);
+		return -E_ENGINE;
+	}
+	set_timer(renewal, BEGIN_MS, 0);
+	*ret_renewal = renewal;
+	return 0;
+}
+
+void renewal_free(struct renewal *renewal)
+{
+	if (!renewal)
+		return;
+	close_fd(&renewal->timer);
+	close_fd(&renewal->inotify);
+	free(renewal->interests);
+	free(renewal->marked);
+	free(renewal->first);
+	error_free(renewal->failure);
+	free(renewal);
+}
+
+/* From the directory that cannot be watched on, and for all masks, the slower way is gone. */
+static void poll_instead(struct renewal *renewal, int errnum)
+{
+	if (renewal->polls)
+		return;
+	renewal->polls = true;
+	renewal->unwatched = errnum;
+	set_timer(renewal, POLL_MS, POLL_MS);
+}
+
+static int watch_directory(struct renewal *renewal, const char *path)
+{
+	int watch = inotify_add_watch(renewal->inotify, path,
+				      IN_CREATE | IN_MOVED_TO | IN_ONLYDIR | IN_DONT_FOLLOW |
+					      IN_EXCL_UNLINK);
+
+	if (watch >= 0 || errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
+		return watch;
+	/* Closed to us, and not ours to change: whoever can change it is not this user. */
+	if (errno == EACCES && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0)
+		return -1;
+	poll_instead(renewal, errno);
+	return -1;
+}
+
+static void add_interest(struct renewal *renewal, struct interest interest)
+{
+	if (renewal->count == renewal->room) {
+		renewal->room = MAX(renewal->room * 2, (size_t)64);
+		renewal->interests = reallocarray(renewal->interests, renewal->room,
+						  sizeof(*renewal->interests));
+		if (!renewal->interests)
+			abort();
+	}
+	renewal->interests[renewal->count++] = interest;
+}
+
+static int by_watch(const void *a, const void *b)
+{
+	const struct interest *one = a, *other = b;
+
+	return one->watch < other->watch ? -1 : one->watch > other->watch;
+}
+
+static bool is_watched(const struct renewal *renewal, int watch)
+{
+	const struct interest key = {.watch = watch};
+
+	return renewal->count > 0 &&
+	       bsearch(&key, renewal->interests, renewal->count, sizeof(key), by_watch) != NULL;
+}
+
+/* Everything above every mask, from the top, so that what comes into being meanwhile is told of by
+ * a watch that stands already. Masks follow each other by directory: what the one before had in
+ * common is not asked for again. */
+static void watch_all(struct renewal *renewal)
+{
+	const struct masks *masks = renewal->renewed->masks;
+	struct interest *old = STEAL(renewal->interests);
+	size_t old_count = renewal->count;
+	int watches[DEPTH], known = 0;
+	char path[PATH_MAX] = "";
+
+	renewal->count = renewal->room = 0;
+	for (size_t i = 0; i < masks->count; i++) {
+		const char *whole = masks->items[i].path, *name = whole + 1, *slash;
+		int depth = 0;
+
+		for (; depth < DEPTH; depth++, name = slash + 1) {
+			size_t above = (size_t)(name - whole);
+
+			if (depth >= known || strncmp(path, whole, above) != 0) {
+				memcpy(path, whole, above);
+				path[above] = '\0';
+				watches[depth] = watch_directory(renewal, path);
+				known = depth + 1;
+			}
+			slash = strchrnul(name, '/');
+			if (watches[depth] >= 0)
+				add_interest(renewal, (struct interest){watches[depth], i, name,
+									(size_t)(slash - name)});
+			if (!*slash)
+				break;
+		}
+	}
+	if (renewal->count > 0)
+		qsort(renewal->interests, renewal->count, sizeof(*renewal->interests), by_watch);
+	/* A directory that was moved away would be watched for ever. */
+	for (size_t i = 0; i < old_count; i++)
+		if (!is_watched(renewal, old[i].watch) &&
+		    (i == 0 || old[i].watch != old[i - 1].watch))
+			inotify_rm_watch(renewal->inotify, old[i].watch);
+	free(old);
+}
+
+/* True where something else than a mask lies, or where that cannot be seen from here. */
+static bool has_fallen(const struct renewal *renewal, const struct mask *mask)
+{
+	_cleanup_close_ int fd =
+		sys_openat2(renewal->renewed->root, mask->path + 1, O_PATH | O_CLOEXEC | O_NOFOLLOW,
+			    RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	struct stat st;
+
+	if (fd < 0)
+		return errno != ENOENT && errno != ENOTDIR;
+	return fstat(fd, &st) < 0 || st.st_dev != renewal->store;
+}
+
+static void give_up(struct renewal *renewal, int errnum, const char *path)
+{
+	fail_errno(&renewal->failure, E_ENGINE, errnum,
+		   "the mask over %s fell off when it was replaced from outside, and could not be "
+		   "put back: the run was ended",
+		   path);
+	error_hint(&renewal->failure, "run it again; what lies there now is masked from the start");
+	epoll_ctl(renewal->renewed->epoll, EPOLL_CTL_DEL, renewal->timer, NULL);
+	if (renewal->inotify >= 0)
+		epoll_ctl(renewal->renewed->epoll, EPOLL_CTL_DEL, renewal->inotify, NULL);
+}
+
+/* Looks at the masks that are marked, and puts those back that fell. */
+static void renew(struct renewal *renewal)
+{
+	const struct masks *masks = renewal->renewed->masks;
+	const struct covering covering = {.masks = masks,
+					  .writable = renewal->renewed->writable,
+					  .init = renewal->renewed->init,
+					  .store = renewal->store};
+	size_t fallen = 0, failed;
+	int r;
+
+	for (size_t i = 0; i < masks->count; i++) {
+		renewal->marked[i] = renewal->marked[i] && has_fallen(renewal, &masks->items[i]);
+		if (renewal->marked[i] && fallen++ == 0 && !renewal->first)
+			renewal->first = strdup(masks->items[i].path);
+	}
+	if (fallen == 0)
+		return;
+	r = cover_again(&covering, renewal->marked, &failed);
+	if (r == -EAGAIN) { /* they stay marked */
+		set_timer(renewal, AGAIN_MS, renewal->polls ? POLL_MS : 0);
+		return;
+	}
+	if (r < 0)
+		give_up(renewal, -r, masks->items[failed].path);
+	renewal->renewals += fallen;
+	memset(renewal->marked, 0, masks->count * sizeof(*renewal->marked));
+}
+
+static void mark_all(struct renewal *renewal)
+{
+	memset(renewal->marked, true, renewal->renewed->masks->count * sizeof(*renewal->marked));
+}
+
+static int begin(struct renewal *renewal)
+{
+	struct stat st;
+
+	if (fstatat(renewal->renewed->root, "run", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	renewal->store = st.st_dev;
+	renewal->marked = calloc(renewal->renewed->masks->count + 1, sizeof(*renewal->marked));
+	if (!renewal->marked)
+		abort();
+	renewal->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (renewal->inotify < 0 || add_to_epoll(renewal, renewal->inotify) < 0)
+		poll_instead(renewal, errno);
+	else
+		watch_all(renewal);
+	mark_all(renewal);
+	return 0;
+}
+
+/* True where a directory above a mask is a new one, which is not watched yet. */
+static bool mark_event(struct renewal *renewal, const struct inotify_event *event)
+{
+	size_t low = 0, high = renewal->count, length = event->len ? strlen(event->name) : 0;
+	bool above = false;
+
+	if (event->mask & IN_Q_OVERFLOW)
+		return true;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (renewal->interests[middle].watch < event->wd)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < renewal->count && renewal->interests[low].watch == event->wd; low++) {
+		const struct interest *interest = &renewal->interests[low];
+
+		if (interest->length != length || memcmp(interest->name, event->name, length) != 0)
+			continue;
+		if (interest->name[length] == '/')
+			above = true;
+		else
+			renewal->marked[interest->mask] = true;
+	}
+	return above;
+}
+
+static void read_events(struct renewal *renewal)
+{
+	_Alignas(struct inotify_event) char buffer[EVENTS];
+	bool above = false;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		ssize_t got = read(renewal->inotify, buffer, sizeof(buffer));
+
+		for (ssize_t at = 0; at < got;) {
+			const struct inotify_event *event = (struct inotify_event *)(buffer + at);
+
+			at += (ssize_t)(sizeof(*event) + event->len);
+			above |= mark_event(renewal, event);
+		}
+		if (got < (ssize_t)sizeof(buffer) / 2)
+			break;
+	}
+	if (above) {
+		watch_all(renewal);
+		mark_all(renewal);
+	}
+}
+
+bool renewal_serve(struct renewal *renewal, int fd)
+{
+	uint64_t ticks;
+
+	if (!renewal || (fd != renewal->timer && fd != renewal->inotify))
+		return false;
+	if (renewal->failure)
+		return true;
+	if (fd == renewal->inotify) {
+		read_events(renewal);
+	} else {
+		(void)!read(renewal->timer, &ticks, sizeof(ticks));
+		if (!renewal->marked) {
+			int r = begin(renewal);
+
+			if (r < 0)
+				give_up(renewal, -r, renewal->renewed->masks->items[0].path);
+		} else if (renewal->polls) {
+			mark_all(renewal);
+		}
+	}
+	if (!renewal->failure)
+		renew(renewal);
+	return true;
+}
+
+bool renewal_failed(const struct renewal *renewal)
+{
+	return renewal && renewal->failure;
+}
+
+struct error *renewal_take_failure(struct renewal *renewal)
+{
+	return renewal ? STEAL(renewal->failure) : NULL;
+}
+
+void renewal_warn(const struct renewal *renewal, struct list *warnings)
+{
+	if (!renewal)
+		return;
+	if (renewal->unwatched)
+		list_add_printf(warnings,
+				"the directories of masked files cannot be watched (%s): they are "
+				"looked at every %d ms; see fs.inotify.max_user_watches and "
+				"max_user_instances",
+				strerror(renewal->unwatched), POLL_MS);
+	if (renewal->renewals)
+		list_add_printf(warnings,
+				"%s was replaced from outside during the run: until it was masked "
+				"again, a moment later, it could be read (%llu times in all)",
+				renewal->first, (unsigned long long)renewal->renewals);
+}
