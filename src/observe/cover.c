@@ -30,9 +30,7 @@ struct report {
 	unsigned mask;
 };
 
-/* Init is closed to us, and what it started is not. The namespaces are those of all of them: the
- * filter lets nobody leave them. */
-static int enter_as(const char *pid)
+static int open_of_process(const char *pid, int *ret_user, int *ret_mounts)
 {
 	char path[64];
 	_cleanup_close_ int process = -1, user = -1, mounts = -1;
@@ -45,37 +43,63 @@ static int enter_as(const char *pid)
 	mounts = openat(process, "mnt", O_RDONLY | O_CLOEXEC);
 	if (user < 0 || mounts < 0)
 		return -1;
-	/* EINVAL: our own namespace. The process is gone and its number another's, or the sandbox
-	 * has no user namespace; then the other call has the last word. */
-	if (setns(user, CLONE_NEWUSER) < 0 && errno != EINVAL)
-		return -1;
-	return setns(mounts, CLONE_NEWNS);
+	*ret_user = STEAL_FD(user);
+	*ret_mounts = STEAL_FD(mounts);
+	return 0;
 }
 
-static int enter(pid_t init)
+/* Init is closed to us. What it started is not, and lives in the same namespaces: the filter lets
+ * nobody leave them. */
+int open_namespaces(pid_t init, int *ret_user, int *ret_mounts)
 {
 	char path[64], text[CHILDREN];
 	_cleanup_close_ int list = -1;
 	char *rest = text, *pid;
 	ssize_t length;
-	int error = EAGAIN;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", init, init);
 	list = open(path, O_RDONLY | O_CLOEXEC);
-	length = list < 0 ? -1 : read_all(list, text, sizeof(text) - 1);
+	if (list < 0)
+		return -errno;
+	length = read_all(list, text, sizeof(text) - 1);
 	if (length < 0)
-		return list < 0 && errno != ENOENT ? -errno : -EAGAIN;
+		return (int)length;
 	text[length] = '\0';
-	while ((pid = strsep(&rest, " "))) {
-		if (!*pid)
-			continue;
-		if (enter_as(pid) == 0)
+	while ((pid = strsep(&rest, " ")))
+		if (*pid && open_of_process(pid, ret_user, ret_mounts) == 0)
 			return 0;
-		/* Gone, or still a copy of init that has not become the command. */
-		if (errno != ENOENT && errno != ESRCH && errno != EACCES)
-			error = errno;
+	return -EAGAIN;
+}
+
+/* EINVAL: it is our own, because the sandbox has none; then the other call has the last word. */
+static int enter(const struct covering *covering)
+{
+	if (setns(covering->user, CLONE_NEWUSER) < 0 && errno != EINVAL)
+		return -1;
+	if (setns(covering->mounts, CLONE_NEWNS) < 0)
+		return -1;
+	close(covering->user);
+	close(covering->mounts);
+	return 0;
+}
+
+static int compare_fds(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+static void close_all_but(int a, int b, int c)
+{
+	int kept[] = {a, b, c};
+	unsigned next = 0;
+
+	qsort(kept, ELEMENTS(kept), sizeof(*kept), compare_fds);
+	for (size_t i = 0; i < ELEMENTS(kept); i++) {
+		if ((unsigned)kept[i] > next)
+			sys_close_range(next, (unsigned)kept[i] - 1, 0);
+		next = (unsigned)kept[i] + 1;
 	}
-	return -error;
+	sys_close_range(next, ~0u, 0);
 }
 
 static int open_real(const char *path)
@@ -188,6 +212,15 @@ static int cover_one(const struct covering *covering, size_t mask)
 	return 0;
 }
 
+static size_t first_marked(const struct covering *covering, const bool *marked)
+{
+	size_t i = 0;
+
+	while (i + 1 < covering->masks->count && !marked[i])
+		i++;
+	return i;
+}
+
 static void say(int pipe, int errnum, size_t mask)
 {
 	struct report report = {errnum, (unsigned)mask};
@@ -199,7 +232,6 @@ static _Noreturn void run_child(const struct covering *covering, const bool *mar
 {
 	sigset_t none;
 	struct stat st;
-	int r;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_DUMPABLE, 0);
@@ -207,15 +239,12 @@ static _Noreturn void run_child(const struct covering *covering, const bool *mar
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	alarm(SECONDS);
-	if (pipe > 0)
-		sys_close_range(0, (unsigned)pipe - 1, 0);
-	sys_close_range((unsigned)pipe + 1, ~0u, 0);
-	r = enter(covering->init);
-	if (r < 0)
-		say(pipe, -r, 0);
-	/* What was entered is the sandbox, and not whatever has its process number by now. */
+	close_all_but(pipe, covering->user, covering->mounts);
+	if (enter(covering) < 0)
+		say(pipe, errno, first_marked(covering, marked));
+	/* What was entered is the sandbox, and not whoever had that process number by then. */
 	if (stat("/run", &st) < 0 || st.st_dev != covering->store)
-		say(pipe, EAGAIN, 0);
+		say(pipe, ESTALE, 0);
 	for (size_t i = 0; i < covering->masks->count; i++)
 		if (marked[i] && cover_one(covering, i) < 0)
 			say(pipe, errno, i);

@@ -17,6 +17,8 @@ enum {
 	BEGIN_MS = 50,
 	POLL_MS = 100, /* where nothing can be watched */
 	AGAIN_MS = 2,  /* where there was nobody to follow in */
+	TRIES = 250,   /* and how often that may be */
+	QUICK = 20,    /* how often at once */
 	DEPTH = 256,
 	ROUNDS = 32,
 	EVENTS = 16 * 1024,
@@ -34,6 +36,8 @@ struct renewal {
 	const struct renewed *renewed;
 	dev_t store;
 	int timer, inotify;
+	int user, mounts; /* the sandbox's namespaces; -1: not found yet */
+	unsigned tries;
 	struct interest *interests; /* by watch */
 	size_t count, room;
 	bool *marked; /* masks to be looked at */
@@ -67,7 +71,7 @@ int renewal_new(const struct renewed *renewed, struct renewal **ret_renewal,
 	if (!renewal)
 		abort();
 	renewal->renewed = renewed;
-	renewal->inotify = -1;
+	renewal->inotify = renewal->user = renewal->mounts = -1;
 	renewal->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (renewal->timer < 0 || add_to_epoll(renewal, renewal->timer) < 0) {
 		fail_errno(ret_error, E_ENGINE, errno, "preparing to watch the masks");
@@ -85,6 +89,8 @@ void renewal_free(struct renewal *renewal)
 		return;
 	close_fd(&renewal->timer);
 	close_fd(&renewal->inotify);
+	close_fd(&renewal->user);
+	close_fd(&renewal->mounts);
 	free(renewal->interests);
 	free(renewal->marked);
 	free(renewal->first);
@@ -212,26 +218,50 @@ static void give_up(struct renewal *renewal, int errnum, const char *path)
 		epoll_ctl(renewal->renewed->epoll, EPOLL_CTL_DEL, renewal->inotify, NULL);
 }
 
+/* Finds the way in before it is needed: by jumping from process to process the command could
+ * otherwise keep us out for as long as it wants to read. False: not yet, or the run is given up. */
+static bool find_way(struct renewal *renewal, const char *path)
+{
+	int r = -EAGAIN;
+
+	if (renewal->mounts >= 0)
+		return true;
+	for (int i = 0; i < QUICK && r == -EAGAIN; i++)
+		r = open_namespaces(renewal->renewed->init, &renewal->user, &renewal->mounts);
+	if (r == 0)
+		return true;
+	if (r == -EAGAIN && ++renewal->tries < TRIES)
+		set_timer(renewal, AGAIN_MS, renewal->polls ? POLL_MS : 0);
+	else if (r == -EAGAIN || path) /* what cannot be found here at all may never be needed */
+		give_up(renewal, -r, path ? path : renewal->renewed->masks->items[0].path);
+	return false;
+}
+
 /* Looks at the masks that are marked, and puts those back that fell. */
 static void renew(struct renewal *renewal)
 {
 	const struct masks *masks = renewal->renewed->masks;
-	const struct covering covering = {.masks = masks,
-					  .writable = renewal->renewed->writable,
-					  .init = renewal->renewed->init,
-					  .store = renewal->store};
-	size_t fallen = 0, failed;
+	size_t fallen = 0, failed = 0;
 	int r;
 
 	for (size_t i = 0; i < masks->count; i++) {
 		renewal->marked[i] = renewal->marked[i] && has_fallen(renewal, &masks->items[i]);
-		if (renewal->marked[i] && fallen++ == 0 && !renewal->first)
-			renewal->first = strdup(masks->items[i].path);
+		if (renewal->marked[i] && fallen++ == 0)
+			failed = i;
 	}
-	if (fallen == 0)
-		return;
-	r = cover_again(&covering, renewal->marked, &failed);
-	if (r == -EAGAIN) { /* they stay marked */
+	if (!find_way(renewal, fallen ? masks->items[failed].path : NULL) || fallen == 0)
+		return; /* they stay marked */
+	if (!renewal->first)
+		renewal->first = strdup(masks->items[failed].path);
+	r = cover_again(&(struct covering){.masks = masks,
+					   .writable = renewal->renewed->writable,
+					   .store = renewal->store,
+					   .user = renewal->user,
+					   .mounts = renewal->mounts},
+			renewal->marked, &failed);
+	if (r == -ESTALE && ++renewal->tries < TRIES) {
+		close_fd(&renewal->user);
+		close_fd(&renewal->mounts);
 		set_timer(renewal, AGAIN_MS, renewal->polls ? POLL_MS : 0);
 		return;
 	}
