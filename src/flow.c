@@ -355,6 +355,12 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.own_network = flow->entry.walls & WALL_BIT(WALL_NET_NAMESPACE),
 		.writable = &flow->writable,
 		.masks = &flow->mask_paths,
+		.guarded = flow->entry.walls & WALL_BIT(WALL_GUARD)
+				   ? &flow->verdict.permissions.writable
+				   : NULL,
+		.own_mounts = getenv("OWN"),
+		.company = flow->company,
+		.quarantine = flow->quarantine,
 		.sockets = &flow->verdict.permissions.sockets,
 		.covered = (flow->entry.walls & masked) == masked ? &flow->masks : NULL,
 		.init = flow->entry.init,
@@ -413,6 +419,7 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 	for (size_t i = 0; i < flow->mask_paths.count; i++)
 		list_add(&attempt->masks, flow->mask_paths.items[i]);
 	if (flow->observer) {
+		observer_end(flow->observer, &result->warnings);
 		observer_take_denials(flow->observer, attempt);
 		observer_unlisted(flow->observer, &beyond, &unread);
 		observer_warn(flow->observer, &result->warnings);
@@ -536,6 +543,10 @@ static void own_state_directory(struct flow *flow)
 		flow->own_state = path_resolve(home, NULL, ".local/state/ward");
 	else if (asprintf(&flow->own_state, "/var/tmp/ward-%u", flow->identity.uid) <
 		 0) /* an account without a home */
+		abort();
+	flow->company = path_resolve(flow->own_state, NULL, "company");
+	if (asprintf(&flow->quarantine, "%s/quarantine/%s", flow->own_state,
+		     flow->result ? flow->result->run : "") < 0)
 		abort();
 }
 
@@ -682,6 +693,8 @@ void flow_run(const struct request *request, const struct audience *audience,
 	list_done(&flow.writable);
 	free(flow.state);
 	free(flow.own_state);
+	free(flow.company);
+	free(flow.quarantine);
 	arena_free(flow.arena);
 }
 
@@ -715,6 +728,8 @@ int flow_check(const struct request *request,
 	identity_done(&flow.identity);
 	free(flow.state);
 	free(flow.own_state);
+	free(flow.company);
+	free(flow.quarantine);
 	arena_free(flow.arena);
 	return r;
 }

@@ -23,6 +23,7 @@ struct flow {
 	const struct audience *audience;
 	struct result *result;
 	struct arena *arena;
+	char *company, *quarantine; /* see struct observed */
 	char *state, *own_state; /* ward's, and that of whoever the command runs as */
 	struct audit *audit;
 	struct identity identity;

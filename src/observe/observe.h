@@ -23,6 +23,11 @@ struct observed {
 			     may be reached */
 	const struct list *writable; /* absolute real paths, /tmp included where it is private */
 	const struct list *masks;
+	const struct list *guarded; /* trees in which names that run programs are guarded; NULL:
+				       none */
+	bool own_mounts;	    /* guarded names that were there are held by mounts */
+	const char *company;	    /* a file that all runs of this user share */
+	const char *quarantine;	    /* a directory to be made for what must not stay */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
 	const struct masks *covered; /* the masks that are renewed when they fall; NULL: none */
 	pid_t init;
@@ -42,6 +47,9 @@ void observer_serve(struct observer *observer);
 struct error *observer_take_failure(struct observer *observer);
 /* What the caller of the run should know. */
 void observer_warn(const struct observer *observer, struct list *warnings);
+/* After the command has ended: what must not stay where it is goes away. Adds lines for a person.
+ */
+void observer_end(struct observer *observer, struct list *lines);
 /* Moves what was refused so far into the attempt, each object once. */
 void observer_take_denials(struct observer *observer, struct attempt *attempt);
 /* How many refused objects more there were than are listed, and how many calls could not be looked
