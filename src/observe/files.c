@@ -20,19 +20,14 @@ static bool is_process_directory(const char *path)
 	return strncmp(path, "/proc/", 6) == 0 && path[6] >= '0' && path[6] <= '9';
 }
 
-bool may_write(const struct observer *observer, const char *path, const char **ret_mask)
+bool may_write(const struct observer *observer, const char *path, const char **ret_rule)
 {
-	const struct observed *observed = observer->observed;
+	const struct area *area = areas_find(observer->observed->areas, path);
 
-	for (size_t i = 0; i < observed->masks->count; i++) {
-		if (!path_is_under(path, observed->masks->items[i]))
-			continue;
-		*ret_mask = observed->masks->items[i];
-		return false;
-	}
-	for (size_t i = 0; i < observed->writable->count; i++)
-		if (path_is_under(path, observed->writable->items[i]))
-			return true;
+	if (area && area->state == STATE_WRITABLE)
+		return true;
+	if (area && (area->rule || area->state == STATE_DENIED))
+		*ret_rule = area->rule ? area->rule : rule_masked;
 	return path_is_under(path, "/dev/shm") || path_is_under(path, "/dev/pts") ||
 	       is_process_directory(path);
 }
@@ -80,14 +75,14 @@ static bool judge(struct observer *observer, const struct seccomp_notif *call,
 		  const struct trap *trap, enum trap_kind kind, uint64_t flags,
 		  const struct found *found)
 {
-	const char *operation = kind == TRAP_REMOVE ? "delete" : "write", *mask = NULL;
+	const char *operation = kind == TRAP_REMOVE ? "delete" : "write", *rule = NULL;
 
-	if (may_write(observer, found->path, &mask) || !would_be_tried(kind, flags, found))
+	if (may_write(observer, found->path, &rule) || !would_be_tried(kind, flags, found))
 		return false;
 	if (path_is_under(found->path, "/dev") && found->exists && kind == TRAP_OPEN)
 		return false; /* a device that the sandbox has is there to be used */
 	refuse(observer, call, trap, operation, found->path,
-	       mask					 ? rule_masked
+	       rule					 ? rule
 	       : possible_outside(observer, kind, found) ? rule_outside
 							 : rule_native,
 	       path_is_under(found->path, "/proc") ? EROFS : EACCES);

@@ -5,6 +5,7 @@
  * rewrite its memory after the check. */
 #pragma once
 
+#include "../base/access.h"
 #include "../base/error.h"
 #include "../base/list.h"
 #include "../request/result.h"
@@ -20,8 +21,8 @@ struct observed {
 	uid_t uid;
 	bool own_network; /* the sandbox has a network namespace of its own, and nothing beyond it
 			     may be reached */
-	const struct list *writable; /* absolute real paths, /tmp included where it is private */
-	const struct list *masks;
+	const struct areas *areas;  /* what may be written, /tmp included where it is private, and
+				       what is masked or held read-only in it */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
 };
 

@@ -35,7 +35,7 @@ void request_init(struct request *request)
 void request_done(struct request *request)
 {
 	struct list *lists[] = {&request->argv,	  &request->read,	 &request->write,
-				&request->deny,	  &request->environment, &request->keep_environment,
+				&request->read_only, &request->deny,	  &request->environment, &request->keep_environment,
 				&request->sockets};
 	char *texts[] = {request->script,    request->shell,  request->approval_command,
 			 request->workspace, request->cwd,    request->agent,
