@@ -136,9 +136,9 @@ enum state file_rules_decide(const struct file_rule *const *rules, size_t count,
 		if (lifts(rules[i], closed))
 			closed = NULL;
 	if (always || closed || (reading && reading->access == ACCESS_DENY)) {
-		*ret_rule = always						  ? always
+		*ret_rule = always					? always
 			    : reading && reading->access == ACCESS_DENY ? reading
-									  : closed;
+									: closed;
 		return STATE_DENIED;
 	}
 	*ret_rule = writing ? writing : reading;
@@ -153,8 +153,7 @@ void areas_add(struct areas *areas, const char *path, enum state state, const ch
 		if (!areas->items)
 			abort();
 	}
-	areas->items[areas->count++] =
-		(struct area){copy(path), state, rule ? copy(rule) : NULL};
+	areas->items[areas->count++] = (struct area){copy(path), state, rule ? copy(rule) : NULL};
 }
 
 const struct area *areas_find(const struct areas *areas, const char *path)

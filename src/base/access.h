@@ -27,14 +27,14 @@ enum weight {
 struct file_rule {
 	enum access access;
 	enum weight weight;
-	char *pattern; /* absolute, normalised; a component of two stars at its end is cut off: it
-			  means the directory and all that lies in it */
-	char *said;    /* as people wrote it */
-	bool hold;     /* read-only, but opens nothing that is denied */
-	bool must_exist;      /* it is an error if it means nothing */
+	char *pattern;	 /* absolute, normalised; a component of two stars at its end is cut off: it
+			    means the directory and all that lies in it */
+	char *said;	 /* as people wrote it */
+	bool hold;	 /* read-only, but opens nothing that is denied */
+	bool must_exist; /* it is an error if it means nothing */
 	size_t fixed, literals; /* how specific it is: the length of the part before the first
 				   glob, the number of characters that stand for themselves */
-	bool exact;	      /* no glob in it */
+	bool exact;		/* no glob in it */
 };
 
 struct file_rules {

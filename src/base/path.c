@@ -94,10 +94,10 @@ char *path_expand(const char *path, char *name, size_t size, const char **ret_fa
 		value = getenv(name);
 		*ret_fault = length == 0 || length >= size || (braces && begin[length] != '}')
 				     ? "is not the name of a variable"
-			     : !value			     ? "is not set"
-			     : !*value			     ? "is empty"
-			     : path_has_glob(value)	     ? "holds a character of patterns"
-							     : NULL;
+			     : !value		    ? "is not set"
+			     : !*value		    ? "is empty"
+			     : path_has_glob(value) ? "holds a character of patterns"
+						    : NULL;
 		if (*ret_fault)
 			return NULL;
 		buffer_add_text(&text, value);

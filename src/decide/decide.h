@@ -12,9 +12,9 @@
 
 /* Paths are absolute and normalised; patterns may hold globs. */
 struct permissions {
-	char *workspace;	       /* links in it resolved; NULL without a sandbox */
-	struct file_rules rules;       /* about files, for the search */
-	struct list not_deny_names;    /* last components that no default rule means */
+	char *workspace;	    /* links in it resolved; NULL without a sandbox */
+	struct file_rules rules;    /* about files, for the search */
+	struct list not_deny_names; /* last components that no default rule means */
 	struct list never; /* paths and patterns that no answer opens: ward's own, and what was said
 			      to be closed or read-only */
 	struct list own; /* directories of ward's own: a name that is not there could be made by the

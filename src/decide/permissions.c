@@ -201,8 +201,8 @@ static int add_rule(const struct request *request, const char *home, const char 
 	path = path_resolve(request->workspace, home, expanded);
 	rule = file_rules_add(&permissions->rules, source->access, source->weight, path, text);
 	rule->hold = source->hold;
-	rule->must_exist = source->flag && (source->access == ACCESS_WRITE ||
-					    source->access == ACCESS_READ_ONLY);
+	rule->must_exist = source->flag &&
+			   (source->access == ACCESS_WRITE || source->access == ACCESS_READ_ONLY);
 	if (source->access == ACCESS_WRITE &&
 	    check_writable(permissions->workspace, rule->pattern, text,
 			   source->flag ? ret_error : NULL) < 0) {

@@ -75,7 +75,8 @@ void refuse(struct observer *observer, const struct seccomp_notif *call, const s
 	    const char *operation, const char *object, const char *rule, int error);
 
 /* True where the walls let a name be written: a writable tree, the sandbox's own devices, its own
- * processes. *ret_rule: the rule that takes it from what surrounds it; unchanged where none does. */
+ * processes. *ret_rule: the rule that takes it from what surrounds it; unchanged where none does.
+ */
 bool may_write(const struct observer *observer, const char *path, const char **ret_rule);
 
 void serve_files(struct observer *observer, const struct seccomp_notif *call,

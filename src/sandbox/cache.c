@@ -19,7 +19,7 @@ struct header {
 	int64_t boot; /* when the machine started by the wall clock, in ns: a clock that was set
 			 back since could give a directory the same ctime twice */
 	uint64_t key, records; /* bytes of each */
-	uint64_t sum;	       /* of both */
+	uint64_t sum;	       /* of all this but what is compared anyway */
 };
 
 static const char magic[8] = "wardwalk";
@@ -84,7 +84,8 @@ void cache_read(const char *directory, const struct buffer *key, struct cache *r
 	    sizeof(*header) + header->key + header->records != length ||
 	    memcmp(map + sizeof(*header), key->data, key->length) != 0 ||
 	    boot_time() < header->boot - slack_ns ||
-	    sum(sum_begin, map + sizeof(*header), length - sizeof(*header)) != header->sum)
+	    sum(sum_begin ^ (uint64_t)header->boot, map + sizeof(*header),
+		length - sizeof(*header)) != header->sum)
 		return;
 	ret_cache->records = map + sizeof(*header) + header->key;
 	ret_cache->length = header->records;
@@ -143,7 +144,8 @@ void cache_write(const char *directory, const struct buffer *key, const struct b
 	buffer_add(&content, &header, sizeof(header));
 	buffer_add(&content, key->data, key->length);
 	buffer_add(&content, records->data, records->length);
-	header.sum = sum(sum_begin, content.data + sizeof(header), content.length - sizeof(header));
+	header.sum = sum(sum_begin ^ (uint64_t)header.boot, content.data + sizeof(header),
+			 content.length - sizeof(header));
 	memcpy(content.data, &header, sizeof(header));
 	name_of(directory, key, &path);
 	buffer_printf(&fresh, "%s/.new-%d", directory, getpid());

@@ -108,8 +108,7 @@ static int deny_closed(void *data, const char *path, struct error **ret_error)
 	while (parent && lstat(parent, &st) < 0 && (slash = strrchr(parent, '/')) &&
 	       slash != parent)
 		*slash = '\0';
-	if (!parent || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-	    is_hidden(finding, parent))
+	if (!parent || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || is_hidden(finding, parent))
 		return 0;
 	if (is_ground(finding->search, parent))
 		return fail(ret_error, E_ENGINE, "%s cannot be looked into", parent);
@@ -303,10 +302,10 @@ static void describe(const struct file_rule *rule, enum state state, struct area
 /* Where we are on the way down: the points above the present one. */
 struct level {
 	const char *path;
-	size_t rules;	   /* how many rules speak here */
+	size_t rules; /* how many rules speak here */
 	enum state state;
-	ssize_t mask;	   /* the mask that made it so; -1 none */
-	bool hidden;	   /* its directory is not there inside */
+	ssize_t mask; /* the mask that made it so; -1 none */
+	bool hidden;  /* its directory is not there inside */
 };
 
 enum { LEVELS = PATH_MAX / 2 };

@@ -19,9 +19,10 @@ struct search {
 enum mask_kind {
 	MASK_FILE = 'F',
 	MASK_DIRECTORY = 'D',
-	MASK_SHELL = 'S',  /* a denied directory in which something may be seen: only that is there */
-	MASK_HOLD = 'R',   /* read-only in what is writable */
-	MASK_OPEN = 'O',    /* readable, in a shell */
+	MASK_SHELL =
+		'S',	 /* a denied directory in which something may be seen: only that is there */
+	MASK_HOLD = 'R', /* read-only in what is writable */
+	MASK_OPEN = 'O', /* readable, in a shell */
 	MASK_WRITE = 'W',   /* writable, in a shell */
 	MASK_RELEASE = 'L', /* writable, in what is held read-only */
 };

@@ -39,9 +39,9 @@ struct entry64 { /* as getdents64 gives it */
 /* A rule made ready: most names are ruled out by their first or last characters. */
 struct needle {
 	const struct file_rule *rule;
-	const char *name; /* the last component */
+	const char *name;      /* the last component */
 	size_t prefix, suffix; /* its literal ends */
-	bool any_depth;	  /* FIXED / ** / NAME: the name alone decides below FIXED */
+	bool any_depth;	       /* FIXED / ** / NAME: the name alone decides below FIXED */
 	size_t components;
 };
 
@@ -452,8 +452,7 @@ static int visit(struct walk *walk, const struct record *known, unsigned depth,
 	if (depth > DEPTH)
 		return fail(ret_error, E_ENGINE,
 			    "%s is nested too deeply to be searched for secrets", walk->path);
-	if (++walk->count.directories % CHECK_EVERY == 0 &&
-	    monotonic_ns() > walk->search->deadline)
+	if (++walk->count.directories % CHECK_EVERY == 0 && monotonic_ns() > walk->search->deadline)
 		return too_large(walk, ret_error);
 	place = begin_record(walk, depth ? path_last(walk->path) : ".");
 	if (is_same(walk, known)) {
@@ -502,8 +501,8 @@ static int walk_open(struct walk *walk, struct error **ret_error)
 	if (fstat(walk->top, &st) < 0)
 		return fail_errno(ret_error, E_ENGINE, errno, "looking at %s", search->top);
 	walk->device = st.st_dev;
-	walk->caching = search->cache && walk->deepest > DEPTH &&
-			cache_trusts_file_system(walk->top);
+	walk->caching =
+		search->cache && walk->deepest > DEPTH && cache_trusts_file_system(walk->top);
 	if (walk->caching) {
 		make_key(walk, &st);
 		cache_read(search->cache, &walk->key, &walk->cache);
