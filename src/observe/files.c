@@ -147,6 +147,34 @@ static bool sets_group_id(const struct seccomp_notif *call, const struct trap *t
 	       call->data.args[trap->mode] & S_ISGID;
 }
 
+/* Into a masked directory nobody can look, we neither: but whatever was meant in it, the mask
+ * refuses. True if the call was refused and answered. */
+static bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *call,
+			      const struct trap *trap, int directory, const char *text)
+{
+	char above[PATH_MAX], object[2 * PATH_MAX];
+	struct found found;
+	const char *rule = NULL;
+	char *slash;
+
+	strcpy(above, text);
+	while ((slash = strrchr(above, '/')) && slash != above) {
+		*slash = '\0';
+		if (caller_find(observer->observed->root, (pid_t)call->pid,
+				argument(call, directory, AT_FDCWD), above, true, &found) < 0)
+			continue;
+		close(found.fd);
+		if (!still_waiting(observer, call->id) || may_write(observer, found.path, &rule) ||
+		    !rule)
+			return false;
+		snprintf(object, sizeof(object), "%s%s", found.path, text + strlen(above));
+		refuse(observer, call, trap, trap->kind == TRAP_REMOVE ? "delete" : "write", object,
+		       rule, EACCES);
+		return true;
+	}
+	return false;
+}
+
 /* Finds one of the call's paths. 1: found; 0: the call was answered or let go on, because the
  * kernel will refuse it by itself. */
 static int find(struct observer *observer, const struct seccomp_notif *call,
@@ -169,6 +197,8 @@ static int find(struct observer *observer, const struct seccomp_notif *call,
 		return 1;
 	if (r == 0)
 		close(ret_found->fd);
+	if (r == -EACCES && refuse_below_mask(observer, call, trap, directory, text))
+		return 0;
 	/* What cannot be found from here (no such directory, a link of /proc that means the
 	 * caller's own fds) meets the walls as it is. Set-group-id meets none, so without an object
 	 * to look at it is refused. */

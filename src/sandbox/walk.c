@@ -471,6 +471,13 @@ static int visit(struct walk *walk, const struct record *known, unsigned depth,
 	return r;
 }
 
+static bool matters(const char *top, const char *pattern)
+{
+	_cleanup_free_ char *fixed = path_fixed_part(pattern);
+
+	return path_is_under(fixed, top) || path_is_under(top, fixed);
+}
+
 /* Everything that decides what is found and where is looked. */
 static void make_key(struct walk *walk, const struct stat *st)
 {
@@ -483,9 +490,10 @@ static void make_key(struct walk *walk, const struct stat *st)
 		buffer_printf(&walk->key, "%c%u%u%s", '\0', search->rules[i]->access,
 			      search->rules[i]->weight, search->rules[i]->pattern);
 	for (size_t l = 0; l < ELEMENTS(lists); l++) {
-		buffer_printf(&walk->key, "%c%zu", '\0', lists[l]->count);
+		buffer_printf(&walk->key, "%c", '\0');
 		for (size_t i = 0; i < lists[l]->count; i++)
-			buffer_printf(&walk->key, "%c%s", '\0', lists[l]->items[i]);
+			if (l == 0 || matters(search->top, lists[l]->items[i]))
+				buffer_printf(&walk->key, "%c%s", '\0', lists[l]->items[i]);
 	}
 	while (walk->key.length % 8) /* the records behind it are aligned */
 		buffer_add_char(&walk->key, '\0');
