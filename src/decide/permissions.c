@@ -162,8 +162,9 @@ static int check_writable(const char *workspace, const char *path, const char *t
 {
 	_cleanup_free_ char *fixed = path_fixed_part(path);
 	char real[PATH_MAX];
+	struct stat st;
 
-	if (!realpath(fixed, real)) {
+	if (path_real(fixed, real, &st) < 0) {
 		fail_errno(ret_error, E_USAGE, errno, "cannot make %s writable", path);
 		return error_hint(
 			ret_error,
@@ -242,7 +243,7 @@ static int check_workspace(const struct request *request, struct permissions *pe
 	char real[PATH_MAX];
 	struct stat st;
 
-	if (!realpath(request->workspace, real) || stat(real, &st) < 0 || !S_ISDIR(st.st_mode)) {
+	if (path_real(request->workspace, real, &st) < 0 || !S_ISDIR(st.st_mode)) {
 		fail(ret_error, E_USAGE, "the workspace %s is not a directory", request->workspace);
 		return error_hint(ret_error, "name one with --workspace");
 	}

@@ -419,7 +419,10 @@ static int resolve_opening(const struct finding *finding, const char *path,
 {
 	_cleanup_free_ char *rest = strdup(path);
 	char *next = rest, *part;
+	struct stat whole;
 
+	if (path_real(path, real, &whole) == 0 && strcmp(real, path) == 0)
+		return 0; /* mostly there is no link at all */
 	strcpy(real, "");
 	while ((part = strsep(&next, "/"))) {
 		char joined[PATH_MAX];
