@@ -16,7 +16,7 @@ _ward_command()
 _ward()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} at words
-	local with_value=' -c --shell --workspace --cwd --level --read --write --deny --net --allow-socket --memory --processes --timeout --output --env
+	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --deny --net --allow-socket --memory --processes --timeout --output --env
 		--keep-env --approval --sandbox --profile --policy --agent --session --tool --call-id --turn --reason '
 	COMPREPLY=()
 
@@ -39,7 +39,7 @@ _ward()
 			mapfile -t COMPREPLY < <(compgen -d -- "$word")
 			return
 			;;
-		--read | --write | --deny | --shell)
+		--read | --write | --read-only | --deny | --shell)
 			compopt -o filenames
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")
 			return

@@ -152,6 +152,7 @@ int flow_judge(struct flow *flow, struct error **ret_error)
 		.user = flow->identity.name,
 		.other_user = flow->identity.changes,
 		.state = flow->state,
+		.own_state = flow->own_state,
 		.environment = environ,
 	};
 	const struct matter matter = {
@@ -258,8 +259,9 @@ static int make_own_places(const struct permissions *permissions, struct error *
 		struct stat st;
 		int r;
 
-		for (size_t w = 0; w < permissions->writable.count; w++)
-			writable |= path_is_under(path, permissions->writable.items[w]);
+		for (size_t w = 0; w < permissions->rules.count; w++)
+			writable |= permissions->rules.items[w].access == ACCESS_WRITE &&
+				    path_is_under(path, permissions->rules.items[w].pattern);
 		if (!writable || lstat(path, &st) == 0)
 			continue;
 		r = make_directories(path, 0700);
@@ -273,26 +275,57 @@ static int make_own_places(const struct permissions *permissions, struct error *
 	return 0;
 }
 
+/* The list of everybody on the machine is nobody's business, unless it was asked for by name. */
+static void write_accounts(struct flow *flow)
+{
+	const struct file_rules *rules = &flow->verdict.permissions.rules;
+	struct accounts accounts = {.uid = flow->identity.uid,
+				    .gid = flow->identity.gid,
+				    .name = flow->identity.name ? flow->identity.name
+								: getenv("USER"),
+				    .home = flow->identity.home};
+	struct stat st;
+
+	buffer_done(&flow->users);
+	buffer_done(&flow->groups);
+	if (flow->verdict.level == LEVEL_NONE || stat(flow->request->workspace, &st) < 0)
+		return;
+	accounts.owner = st.st_uid;
+	accounts.owner_group = st.st_gid;
+	accounts_texts(&accounts, &flow->users, &flow->groups);
+	for (size_t i = 0; i < rules->count; i++) {
+		if (rules->items[i].weight != WEIGHT_DEFAULT &&
+		    strcmp(rules->items[i].pattern, "/etc/passwd") == 0)
+			buffer_done(&flow->users);
+		if (rules->items[i].weight != WEIGHT_DEFAULT &&
+		    strcmp(rules->items[i].pattern, "/etc/group") == 0)
+			buffer_done(&flow->groups);
+	}
+}
+
 /* 5. The rest of the sandbox: what must be masked is looked for, the run recorded, init told. */
 static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_error)
 {
 	const struct permissions *permissions = &flow->verdict.permissions;
 	const struct request *request = flow->request;
+	_cleanup_free_ char *cache = path_resolve(flow->own_state, NULL, "walks");
 	const struct search search = {
-		.workspace = request->workspace,
-		.writable = &permissions->writable,
-		.names = &permissions->deny_names,
+		.workspace = permissions->workspace,
+		.rules = &permissions->rules,
 		.not_names = &permissions->not_deny_names,
-		.deny = &permissions->deny,
-		.deny_always = &permissions->deny_always,
-		.except = &permissions->except,
+		.cache = cache,
+		.guards = !(walls_switched_off() & WALL_BIT(WALL_GUARD)),
 	};
 	int r;
 
+	write_accounts(flow);
+
 	*sandbox = (struct sandbox){
 		.cwd = request->cwd,
-		.writable = &permissions->writable,
+		.writable = &flow->masks.writable,
 		.tmp = flow->session.tmp,
+		.users = buffer_text(&flow->users),
+		.groups = buffer_text(&flow->groups),
 		.argv = flow->prepared.argv.items,
 		.environment = flow->prepared.environment.items,
 		.candidates = &flow->prepared.candidates,
@@ -333,7 +366,8 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	if (r == 0 && flow->verdict.level != LEVEL_NONE)
 		r = identity_give_up(ret_error);
 	for (size_t i = 0; i < flow->masks.count; i++)
-		list_add(&flow->mask_paths, flow->masks.items[i].path);
+		if (mask_hides(&flow->masks.items[i]))
+			list_add(&flow->mask_paths, flow->masks.items[i].path);
 	return r;
 }
 
@@ -353,12 +387,9 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.root = flow->entry.root,
 		.uid = flow->identity.uid,
 		.own_network = flow->entry.walls & WALL_BIT(WALL_NET_NAMESPACE),
-		.writable = &flow->writable,
-		.masks = &flow->mask_paths,
-		.guarded = flow->entry.walls & WALL_BIT(WALL_GUARD)
-				   ? &flow->verdict.permissions.writable
-				   : NULL,
-		.own_mounts = getenv("OWN"),
+		.areas = &flow->masks.areas,
+		.guarded = flow->entry.walls & WALL_BIT(WALL_GUARD) ? &flow->masks.trees : NULL,
+		.own_mounts = flow->masks.guarded && (flow->entry.walls & masked) == masked,
 		.company = flow->company,
 		.quarantine = flow->quarantine,
 		.sockets = &flow->verdict.permissions.sockets,
@@ -370,10 +401,8 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	struct attendant attendant = {.fd = -1, .serve = serve_observer};
 	int r = 0;
 
-	for (size_t i = 0; i < flow->verdict.permissions.writable.count; i++)
-		list_add(&flow->writable, flow->verdict.permissions.writable.items[i]);
-	if (flow->entry.walls & WALL_BIT(WALL_TMP))
-		list_add(&flow->writable, "/tmp");
+	if (flow->entry.walls & WALL_BIT(WALL_TMP) && !list_has(&flow->masks.writable, "/tmp"))
+		areas_add(&flow->masks.areas, "/tmp", STATE_WRITABLE, AREA_PRIVATE);
 	if (flow->entry.listener >= 0 || observed.covered) {
 		r = observer_new(&observed, &flow->observer, ret_error);
 		if (r == 0)
@@ -470,7 +499,6 @@ static void forget_attempt(struct flow *flow)
 	prepared_done(&flow->prepared);
 	masks_done(&flow->masks);
 	list_done(&flow->mask_paths);
-	list_done(&flow->writable);
 	for (size_t i = 0; i < ELEMENTS(outputs); i++) {
 		free(outputs[i]->data);
 		*outputs[i] = (struct output){0};
@@ -645,7 +673,7 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 		r = again(flow, ret_error);
 	if (r < 0)
 		return r;
-	explain_denials(flow->request, &flow->verdict.permissions.deny_always, flow->result,
+	explain_denials(flow->request, &flow->verdict.permissions.never, flow->result,
 			&flow->result->attempts[flow->result->attempt_count - 1], &notices);
 	for (size_t i = 0; i < notices.count; i++)
 		flow_say(flow, "%s", notices.items[i]);
@@ -690,7 +718,8 @@ void flow_run(const struct request *request, const struct audience *audience,
 	audit_close(flow.audit);
 	masks_done(&flow.masks);
 	list_done(&flow.mask_paths);
-	list_done(&flow.writable);
+	buffer_done(&flow.users);
+	buffer_done(&flow.groups);
 	free(flow.state);
 	free(flow.own_state);
 	free(flow.company);

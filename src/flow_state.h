@@ -13,6 +13,7 @@
 #include "record/session.h"
 #include "run/mode.h"
 #include "run/run.h"
+#include "sandbox/accounts.h"
 #include "sandbox/find.h"
 #include "sandbox/identity.h"
 #include "sandbox/sandbox.h"
@@ -44,7 +45,8 @@ struct flow {
 	struct prepared prepared;
 	struct streams streams;
 	struct masks masks;
-	struct list mask_paths, writable; /* writable as seen inside, /tmp included */
+	struct list mask_paths;
+	struct buffer users, groups; /* names inside */
 	struct entry entry;
 	enum level entry_level;
 	enum network entry_network;

@@ -15,7 +15,8 @@ const char options_help[] =
 	"  --workspace DIR        the writable tree; default: the current directory\n"
 	"  --cwd DIR              where the command starts; default: the current directory\n"
 	"  --read P               let it read P although P is masked by default\n"
-	"  --write P              let it write P as well: a file, a directory, or DIR/**\n"
+	"  --write P              let it write P as well: a file, a directory, a glob\n"
+	"  --read-only P          let it read P, but not write it\n"
 	"  --deny P               mask P: a path or a glob such as '**/*.pem'\n"
 	"  --net none|full        the network: none (default), or the host's\n"
 	"  --allow-socket S       a unix socket of the host: docker, ssh-agent, dbus or a path\n"
@@ -84,6 +85,7 @@ static const struct option {
 	{"--login", FLAG, offsetof(struct request, login)},
 	{"--read", LIST, offsetof(struct request, read)},
 	{"--write", LIST, offsetof(struct request, write)},
+	{"--read-only", LIST, offsetof(struct request, read_only)},
 	{"--deny", LIST, offsetof(struct request, deny)},
 	{"--allow-socket", LIST, offsetof(struct request, sockets)},
 	{"--memory", SIZE, offsetof(struct request, limits.memory)},

@@ -360,7 +360,6 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 				permissions_apply(matter, verdict.brought.items[i], false,
 						  &verdict);
 			apply_answers(matter, &verdict);
-			permissions_sort(&verdict.permissions);
 		}
 	}
 	if (r < 0) {
@@ -392,12 +391,10 @@ void verdict_done(struct verdict *verdict)
 	list_done(&verdict->wanted);
 	list_done(&verdict->keep);
 	list_done(&verdict->brought);
-	list_done(&permissions->writable);
-	list_done(&permissions->deny);
-	list_done(&permissions->deny_always);
-	list_done(&permissions->except);
+	free(permissions->workspace);
+	file_rules_done(&permissions->rules);
+	list_done(&permissions->never);
 	list_done(&permissions->own);
-	list_done(&permissions->deny_names);
 	list_done(&permissions->not_deny_names);
 	list_done(&permissions->sockets);
 	list_done(&permissions->environment);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../assess/assess.h"
+#include "../base/access.h"
 #include "../base/list.h"
 #include "../request/request.h"
 #include "approve.h"
@@ -11,11 +12,13 @@
 
 /* Paths are absolute and normalised; patterns may hold globs. */
 struct permissions {
-	struct list writable; /* real paths, parents before children; /tmp is not among them */
-	struct list deny, deny_always, except; /* for the search for masks */
-	struct list own; /* directories of ward's own, among deny_always: a name that is not there
-			    could be made by the command where that is writable */
-	struct list deny_names, not_deny_names;
+	char *workspace;	    /* links in it resolved; NULL without a sandbox */
+	struct file_rules rules;    /* about files, for the search */
+	struct list not_deny_names; /* last components that no default rule means */
+	struct list never; /* paths and patterns that no answer opens: ward's own, and what was said
+			      to be closed or read-only */
+	struct list own; /* directories of ward's own: a name that is not there could be made by the
+			    command where that is writable */
 	struct list sockets;	 /* real paths of host sockets */
 	struct list environment; /* NAME=VALUE, all of it */
 	struct list dropped;	 /* names of variables that looked secret */
@@ -45,6 +48,7 @@ struct surroundings {
 	const char *account_home; /* of the account, whatever $HOME says; may be NULL */
 	bool other_user;	  /* not the one whose environment this is */
 	const char *state;	  /* ward's own state */
+	const char *own_state;	  /* that of the identity that will run; may be NULL */
 	char *const *environment;
 };
 

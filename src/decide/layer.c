@@ -127,6 +127,7 @@ static int read_files(struct reading *reading, const struct node *node, enum set
 {
 	static const struct key keys[] = {{"read", read_list, SET_READ},
 					  {"write", read_list, SET_WRITE},
+					  {"read_only", read_list, SET_READ_ONLY},
 					  {"deny", read_list, SET_DENY}};
 
 	(void)kind;

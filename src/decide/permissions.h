@@ -17,5 +17,3 @@ int permissions_sockets(const struct list *sockets, struct permissions *permissi
  * shown it, no link on the way. */
 void permissions_apply(const struct matter *matter, const char *permission, bool exact,
 		       struct verdict *verdict);
-/* So that parents come before children. */
-void permissions_sort(struct permissions *permissions);

@@ -2,6 +2,7 @@
 /* The values of a policy: which words, sizes, hosts and paths there are. */
 #include "layer.h"
 #include "../base/buffer.h"
+#include "../base/path.h"
 #include "../base/units.h"
 
 #include <ctype.h>
@@ -13,16 +14,27 @@ const char *const policy_registries[] = {"python", "npm",    "rust",   "go",	 "r
 					 "alpine", "docker", "github", NULL};
 
 static const char *const names[] = {
-	[SET_APPROVAL] = "approval",	    [SET_LEVEL] = "level",
-	[SET_NETWORK] = "network.mode",	    [SET_READ] = "files.read",
-	[SET_WRITE] = "files.write",	    [SET_DENY] = "files.deny",
-	[SET_ALLOW_HOST] = "network.allow", [SET_DENY_HOST] = "network.deny",
-	[SET_SOCKET] = "sockets",	    [SET_KEEP_ENV] = "environment.keep",
-	[SET_SET_ENV] = "environment.set",  [SET_REQUIRE] = "require",
-	[SET_MEMORY] = "limits.memory",	    [SET_CPU] = "limits.cpu",
-	[SET_CPU_TIME] = "limits.cpu_time", [SET_PROCESSES] = "limits.processes",
-	[SET_DISK] = "limits.disk",	    [SET_OUTPUT] = "limits.output",
-	[SET_TIME] = "limits.time",	    [SET_IDLE] = "limits.idle",
+	[SET_APPROVAL] = "approval",
+	[SET_LEVEL] = "level",
+	[SET_NETWORK] = "network.mode",
+	[SET_READ] = "files.read",
+	[SET_READ_ONLY] = "files.read_only",
+	[SET_WRITE] = "files.write",
+	[SET_DENY] = "files.deny",
+	[SET_ALLOW_HOST] = "network.allow",
+	[SET_DENY_HOST] = "network.deny",
+	[SET_SOCKET] = "sockets",
+	[SET_KEEP_ENV] = "environment.keep",
+	[SET_SET_ENV] = "environment.set",
+	[SET_REQUIRE] = "require",
+	[SET_MEMORY] = "limits.memory",
+	[SET_CPU] = "limits.cpu",
+	[SET_CPU_TIME] = "limits.cpu_time",
+	[SET_PROCESSES] = "limits.processes",
+	[SET_DISK] = "limits.disk",
+	[SET_OUTPUT] = "limits.output",
+	[SET_TIME] = "limits.time",
+	[SET_IDLE] = "limits.idle",
 	[SET_PROFILE] = "profile",
 };
 
@@ -47,9 +59,20 @@ static int check_word(const char *text, int value, const char *what, const char 
 
 static int check_path(const char *text, struct error **ret_error)
 {
+	_cleanup_free_ char *expanded = NULL;
+	const char *fault;
+	char name[64];
+
 	if (text[0] == '~' && text[1] && text[1] != '/')
 		return refuse(ret_error, "write it from / on: only ~/ is known, the user's own",
 			      text, "a path");
+	expanded = path_expand(text, name, sizeof(name), &fault);
+	if (!expanded) {
+		fail(ret_error, E_POLICY, "the variable '%s' in '%s' %s", name, text, fault);
+		error_hint(ret_error, "set it, or write the path itself; a $ that is meant as "
+				      "itself is written [$]");
+		return -E_POLICY;
+	}
 	return 0;
 }
 
@@ -201,6 +224,7 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 				  "write none, restricted or full", ret_number, ret_error);
 	case SET_READ:
 	case SET_WRITE:
+	case SET_READ_ONLY:
 	case SET_DENY:
 		return check_path(text, ret_error);
 	case SET_ALLOW_HOST:

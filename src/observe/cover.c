@@ -149,9 +149,9 @@ static int pin_above(const struct covering *covering, const char *path)
 		bool writable = false;
 
 		*slash = '\0';
-		for (size_t i = 0; i < covering->writable->count && !writable; i++)
-			writable = path_is_under(above, covering->writable->items[i]) &&
-				   strcmp(above, covering->writable->items[i]) != 0;
+		for (size_t i = 0; i < covering->masks->writable.count && !writable; i++)
+			writable = path_is_under(above, covering->masks->writable.items[i]) &&
+				   strcmp(above, covering->masks->writable.items[i]) != 0;
 		if (!writable)
 			continue;
 		fd = open_real(above);
@@ -172,17 +172,21 @@ static int pin_above(const struct covering *covering, const char *path)
  * that fits. */
 static int clone_mask(const struct masks *masks, size_t mask, bool directory)
 {
+	size_t number = 0;
 	char source[64];
 
 	if (masks->items[mask].is_directory != directory)
 		for (mask = 0; mask < masks->count; mask++)
-			if (masks->items[mask].is_directory == directory)
+			if (mask_hides(&masks->items[mask]) &&
+			    masks->items[mask].is_directory == directory)
 				break;
 	if (mask == masks->count) {
 		errno = ENOTDIR;
 		return -1;
 	}
-	snprintf(source, sizeof(source), STORE "/%zu", mask);
+	for (size_t i = 0; i < mask; i++) /* the store numbers those that hide */
+		number += mask_hides(&masks->items[i]);
+	snprintf(source, sizeof(source), STORE "/%zu", number);
 	return sys_open_tree(AT_FDCWD, source, MOUNT_CLONE | O_CLOEXEC);
 }
 

@@ -9,9 +9,8 @@
 
 struct covering {
 	const struct masks *masks;
-	const struct list *writable; /* as in struct observed */
-	dev_t store;		     /* the file system that the masks lie on */
-	int user, mounts;	     /* the sandbox's namespaces */
+	dev_t store;	  /* the file system that the masks lie on */
+	int user, mounts; /* the sandbox's namespaces */
 };
 
 /* The namespaces of the sandbox with this init, for the caller to close. 0; -EAGAIN where nobody

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that open or change files. On ordinary ground the walls alone decide them; what is judged
- * here is whether they will refuse, so that the refusal is known exactly, and whether it is ward's or
- * would have come without it. */
+ * here is whether they will refuse, so that the refusal is known exactly, and whether it is ward's
+ * or would have come without it. */
 #include "observer.h"
 #include "../base/path.h"
 
@@ -23,26 +23,21 @@ static bool is_process_directory(const char *path)
 	return strncmp(path, "/proc/", 6) == 0 && path[6] >= '0' && path[6] <= '9';
 }
 
-bool may_write(const struct observer *observer, const char *path, const char **ret_mask)
+bool may_write(const struct observer *observer, const char *path, const char **ret_rule)
 {
-	const struct observed *observed = observer->observed;
+	const struct area *area = areas_find(observer->observed->areas, path);
 
-	for (size_t i = 0; i < observed->masks->count; i++) {
-		if (!path_is_under(path, observed->masks->items[i]))
-			continue;
-		*ret_mask = observed->masks->items[i];
-		return false;
-	}
-	for (size_t i = 0; i < observed->writable->count; i++)
-		if (path_is_under(path, observed->writable->items[i]))
-			return true;
+	if (area && area->state == STATE_WRITABLE)
+		return true;
+	if (area && (area->rule || area->state == STATE_DENIED))
+		*ret_rule = area->rule ? area->rule : rule_masked;
 	return path_is_under(path, "/dev/shm") || path_is_under(path, "/dev/pts") ||
 	       is_process_directory(path);
 }
 
 /* Whether the user could have done it without ward: only then is the refusal ward's. */
-static bool possible_outside(const struct observer *observer, enum trap_kind kind,
-			     bool exists, const struct stat *st, const char *path)
+static bool possible_outside(const struct observer *observer, enum trap_kind kind, bool exists,
+			     const struct stat *st, const char *path)
 {
 	char parent[PATH_MAX];
 	char *slash;
@@ -80,18 +75,19 @@ static bool would_be_tried(enum trap_kind kind, uint64_t flags, bool exists, con
 }
 
 bool judge(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
-	   enum trap_kind kind, uint64_t flags, bool exists, const struct stat *st, const char *path)
+	   enum trap_kind kind, uint64_t flags, bool exists, const struct stat *st,
+	   const char *path)
 {
-	const char *operation = kind == TRAP_REMOVE ? "delete" : "write", *mask = NULL;
+	const char *operation = kind == TRAP_REMOVE ? "delete" : "write", *rule = NULL;
 
-	if (may_write(observer, path, &mask) || !would_be_tried(kind, flags, exists, st))
+	if (may_write(observer, path, &rule) || !would_be_tried(kind, flags, exists, st))
 		return false;
 	if (path_is_under(path, "/dev") && exists && kind == TRAP_OPEN)
 		return false; /* a device that the sandbox has is there to be used */
 	refuse(observer, call, trap, operation, path,
-	       mask						  ? rule_masked
+	       rule						    ? rule
 	       : possible_outside(observer, kind, exists, st, path) ? rule_outside
-								  : rule_native,
+								    : rule_native,
 	       path_is_under(path, "/proc") ? EROFS : EACCES);
 	return true;
 }
@@ -180,6 +176,34 @@ static bool sets_group_id(const struct seccomp_notif *call, const struct trap *t
 	       call->data.args[trap->mode] & S_ISGID;
 }
 
+/* Into a masked directory nobody can look, we neither: but whatever was meant in it, the mask
+ * refuses. True if the call was refused and answered. */
+bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *call,
+		       const struct trap *trap, int directory, const char *text)
+{
+	char above[PATH_MAX], object[2 * PATH_MAX];
+	struct found found;
+	const char *rule = NULL;
+	char *slash;
+
+	strcpy(above, text);
+	while ((slash = strrchr(above, '/')) && slash != above) {
+		*slash = '\0';
+		if (caller_find(observer->observed->root, (pid_t)call->pid,
+				argument(call, directory, AT_FDCWD), above, true, &found) < 0)
+			continue;
+		close(found.fd);
+		if (!still_waiting(observer, call->id) || may_write(observer, found.path, &rule) ||
+		    !rule)
+			return false;
+		snprintf(object, sizeof(object), "%s%s", found.path, text + strlen(above));
+		refuse(observer, call, trap, trap->kind == TRAP_REMOVE ? "delete" : "write", object,
+		       rule, EACCES);
+		return true;
+	}
+	return false;
+}
+
 /* An open on ordinary ground goes on by itself while the walls hold all that is guarded; unless it
  * could make a file: whose name that would be is known only to whoever performs it. */
 static bool goes_on(struct observer *observer, uint64_t flags)
@@ -214,6 +238,10 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 		answer(observer, call->id, ENOENT);
 		return;
 	}
+	/* A file of that name holds nothing. */
+	if (guard == GUARD_HOLDER && strcasecmp(path_last(found->path), ".git") != 0 &&
+	    !found->exists)
+		guard = GUARD_FREE;
 	/* Where a repository lies may be written where nothing said it before. */
 	if (guard == GUARD_HOLDER && strcasecmp(path_last(found->path), ".git") == 0 &&
 	    !(found->exists && S_ISDIR(found->st.st_mode)))
@@ -329,6 +357,8 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		r = caller_find(observer->observed->root, (pid_t)call->pid,
 				argument(call, trap->directory, AT_FDCWD), text, follow, &found);
 	fd = r == 0 ? found.fd : -1;
+	if (r == -EACCES && refuse_below_mask(observer, call, trap, trap->directory, text))
+		return;
 	if (r < 0 || !still_waiting(observer, call->id)) {
 		serve_unfound(observer, call, trap, text, flags, -r);
 		return;

@@ -67,6 +67,8 @@ static int find_spot(struct observer *observer, const struct seccomp_notif *call
 		close(ret_spot->parent);
 		return 0;
 	}
+	if (r == -EACCES && *text && refuse_below_mask(observer, call, trap, directory, text))
+		return 0;
 	if (trap->kind == TRAP_REMOVE)
 		answer_continue(observer, call->id); /* the kernel's own words are the right ones */
 	else

@@ -190,7 +190,6 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 		return -E_ENGINE;
 	}
 	observer->renewed = (struct renewed){.masks = observed->covered,
-					     .writable = observed->writable,
 					     .root = observed->root,
 					     .init = observed->init,
 					     .epoll = observer->epoll};

@@ -5,6 +5,7 @@
  * rewrite its memory after the check. */
 #pragma once
 
+#include "../base/access.h"
 #include "../base/error.h"
 #include "../base/list.h"
 #include "../request/result.h"
@@ -21,8 +22,8 @@ struct observed {
 	uid_t uid;
 	bool own_network; /* the sandbox has a network namespace of its own, and nothing beyond it
 			     may be reached */
-	const struct list *writable; /* absolute real paths, /tmp included where it is private */
-	const struct list *masks;
+	const struct areas *areas;  /* what may be written, /tmp included where it is private, and
+				       what is masked or held read-only in it */
 	const struct list *guarded; /* trees in which names that run programs are guarded; NULL:
 				       none */
 	bool own_mounts;	    /* guarded names that were there are held by mounts */

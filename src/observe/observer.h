@@ -85,14 +85,18 @@ void refuse(struct observer *observer, const struct seccomp_notif *call, const s
 	    const char *operation, const char *object, const char *rule, int error);
 
 /* True where the walls let a name be written: a writable tree, the sandbox's own devices, its own
- * processes. */
-bool may_write(const struct observer *observer, const char *path, const char **ret_mask);
+ * processes. *ret_rule: the rule that takes it from what surrounds it; unchanged where none does.
+ */
+bool may_write(const struct observer *observer, const char *path, const char **ret_rule);
 
 /* Records a refusal of the call and answers it, if the walls would refuse it there; false if not.
  */
 bool judge(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
 	   enum trap_kind kind, uint64_t flags, bool exists, const struct stat *st,
 	   const char *path);
+/* The same for a path below a directory that is masked; text: as the caller says it. */
+bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *call,
+		       const struct trap *trap, int directory, const char *text);
 /* Puts an fd of ours into the caller's table as the call's result. Takes ownership. */
 void answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
 /* An argument as an fd; `otherwise` where the call has none. */

@@ -166,6 +166,8 @@ static void watch_all(struct renewal *renewal)
 		const char *whole = masks->items[i].path, *name = whole + 1, *slash;
 		int depth = 0;
 
+		if (!mask_hides(&masks->items[i]))
+			continue;
 		for (; depth < DEPTH; depth++, name = slash + 1) {
 			size_t above = (size_t)(name - whole);
 
@@ -245,7 +247,8 @@ static void renew(struct renewal *renewal)
 	int r;
 
 	for (size_t i = 0; i < masks->count; i++) {
-		renewal->marked[i] = renewal->marked[i] && has_fallen(renewal, &masks->items[i]);
+		renewal->marked[i] = renewal->marked[i] && mask_hides(&masks->items[i]) &&
+				     has_fallen(renewal, &masks->items[i]);
 		if (renewal->marked[i] && fallen++ == 0)
 			failed = i;
 	}
@@ -254,7 +257,6 @@ static void renew(struct renewal *renewal)
 	if (!renewal->first)
 		renewal->first = strdup(masks->items[failed].path);
 	r = cover_again(&(struct covering){.masks = masks,
-					   .writable = renewal->renewed->writable,
 					   .store = renewal->store,
 					   .user = renewal->user,
 					   .mounts = renewal->mounts},

@@ -17,7 +17,6 @@ struct renewal;
 /* Borrowed; must outlive the renewal. */
 struct renewed {
 	const struct masks *masks;
-	const struct list *writable;
 	int root; /* the sandbox's root, O_PATH */
 	pid_t init;
 	int epoll; /* where its descriptors are put */

@@ -34,8 +34,13 @@ void request_init(struct request *request)
 
 void request_done(struct request *request)
 {
-	struct list *lists[] = {&request->argv,	  &request->read,	 &request->write,
-				&request->deny,	  &request->environment, &request->keep_environment,
+	struct list *lists[] = {&request->argv,
+				&request->read,
+				&request->write,
+				&request->read_only,
+				&request->deny,
+				&request->environment,
+				&request->keep_environment,
 				&request->sockets};
 	char *texts[] = {request->script,    request->shell,  request->approval_command,
 			 request->workspace, request->cwd,    request->agent,

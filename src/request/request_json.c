@@ -329,6 +329,7 @@ static const struct field {
 	{"profile", &text, offsetof(struct request, profile)},
 	{"read", &words, offsetof(struct request, read)},
 	{"write", &words, offsetof(struct request, write)},
+	{"read_only", &words, offsetof(struct request, read_only)},
 	{"deny", &words, offsetof(struct request, deny)},
 	{"env", &variables, offsetof(struct request, environment)},
 	{"keep_env", &words, offsetof(struct request, keep_environment)},

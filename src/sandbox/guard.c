@@ -5,6 +5,7 @@
 #include "../base/macro.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -81,9 +82,35 @@ static int settings_index(const char *name)
 	return -1;
 }
 
-bool guard_may_concern(const char *name)
+/* .git, and by custom any repository without files of its own: project.git. */
+static bool is_repository_name(const char *name)
 {
-	return name[0] == '.' || is_one_of(closed_files, ELEMENTS(closed_files), name);
+	size_t length = strlen(name);
+
+	return length >= 4 && strcasecmp(name + length - 4, ".git") == 0;
+}
+
+const struct guard_pattern *guard_patterns(void)
+{
+	enum { OPEN = ELEMENTS(open_parts), FILES = ELEMENTS(closed_files) };
+	static struct guard_pattern patterns[FILES + ELEMENTS(settings) + 1 + 2 * OPEN + 1];
+	static char texts[2 * OPEN][48];
+	size_t count = 0;
+
+	if (patterns[0].text)
+		return patterns;
+	for (size_t i = 0; i < FILES; i++)
+		patterns[count++].text = closed_files[i];
+	for (size_t i = 0; i < ELEMENTS(settings); i++)
+		patterns[count++].text = settings[i].name;
+	patterns[count++].text = "*.git";
+	for (size_t i = 0; i < OPEN; i++) {
+		snprintf(texts[2 * i], sizeof(texts[0]), "*.git/%s", open_parts[i]);
+		snprintf(texts[2 * i + 1], sizeof(texts[0]), "*.git/modules/**/%s", open_parts[i]);
+		patterns[count++] = (struct guard_pattern){texts[2 * i], true};
+		patterns[count++] = (struct guard_pattern){texts[2 * i + 1], true};
+	}
+	return patterns;
 }
 
 static enum guard in_repository(const struct guard_place *place, const char *name)
@@ -101,7 +128,7 @@ enum guard guard_of(const struct guard_place *place, const char *name)
 {
 	switch (place->ground) {
 	case GROUND_PLAIN:
-		if (strcasecmp(name, ".git") == 0 || settings_index(name) >= 0)
+		if (is_repository_name(name) || settings_index(name) >= 0)
 			return GUARD_HOLDER;
 		return is_one_of(closed_files, ELEMENTS(closed_files), name) ? GUARD_CLOSED
 									     : GUARD_FREE;
@@ -129,7 +156,7 @@ struct guard_place guard_enter(const struct guard_place *place, const char *name
 	switch (place->ground) {
 	case GROUND_PLAIN:
 		index = settings_index(name);
-		if (strcasecmp(name, ".git") == 0)
+		if (is_repository_name(name))
 			next.ground = GROUND_REPOSITORY;
 		else if (index >= 0)
 			next = (struct guard_place){.ground = GROUND_SETTINGS,

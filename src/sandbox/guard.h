@@ -44,5 +44,10 @@ struct guard_place guard_enter(const struct guard_place *place, const char *name
 /* The whole path below the directory `top`, which stands on plain ground. *ret_parent (may be NULL)
  * is where its parent stands. */
 enum guard guard_path(const char *top, const char *path, struct guard_place *ret_parent);
-/* Could any rule be about this name on plain ground? A quick no for a walk. */
-bool guard_may_concern(const char *name);
+/* What is held in every writable tree, at any depth, as patterns; open: parts of a repository that
+ * are writable all the same. Ends with a text of NULL. */
+struct guard_pattern {
+	const char *text;
+	bool open;
+};
+const struct guard_pattern *guard_patterns(void);

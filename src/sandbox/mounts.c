@@ -242,7 +242,7 @@ int stage_writable(const struct sandbox *sandbox, unsigned walls, struct writabl
 
 	if (writable->count > WRITABLE_MOST) {
 		errno = E2BIG;
-		return stage_fail(failure, "keeping writable", "more than 64 paths");
+		return stage_fail(failure, "keeping writable", "more than 256 paths");
 	}
 	for (size_t i = 0; i < writable->count; i++)
 		if (clone_writable(writable->items[i], &trees[i]) < 0)

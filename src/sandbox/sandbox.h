@@ -46,6 +46,7 @@ struct sandbox {
 	const char *cwd;
 	const struct list *writable; /* absolute, real paths, parents before children */
 	const char *tmp;	     /* the directory that becomes /tmp */
+	const char *users, *groups;  /* /etc/passwd and /etc/group inside; "" or NULL: the host's */
 	char *const *argv;
 	char *const *environment;
 	const struct list *candidates; /* the paths to try to execute, in order */

@@ -26,7 +26,7 @@ int stage_tree(const struct ground *ground, unsigned *walls, struct failure *fai
 /* Loopback up, and the resolver's socket. */
 int stage_network(int *ret_names, struct failure *failure);
 
-enum { WRITABLE_MOST = 64 };
+enum { WRITABLE_MOST = 256 };
 
 /* A writable path, held by fd from the moment it was looked at. */
 struct writable_tree {
@@ -37,9 +37,11 @@ struct writable_tree {
 /* What stays writable, and /tmp. trees: one for each of sandbox->writable, filled. */
 int stage_writable(const struct sandbox *sandbox, unsigned walls, struct writable_tree *trees,
 		   struct failure *failure);
-/* /run hidden, host names of its own, and the masks: text holds NUL-terminated records "M DEVICE
- * INODE PATH" and "P 0 0 PATH". */
-int stage_masks(unsigned walls, const char *text, size_t length, struct failure *failure);
+/* /run hidden, names of its own, and the masks: text holds NUL-terminated records "Kd DEVICE INODE
+ * PATH", in the order in which they are done. K: one of enum mask_kind, or P for a directory that
+ * must not be renamed; d: d for a directory, - otherwise. */
+int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text, size_t length,
+		struct failure *failure);
 /* no_new_privs, and Landlock from inside the finished tree. */
 int stage_landlock(const struct sandbox *sandbox, unsigned *walls,
 		   const struct writable_tree *trees, struct failure *failure);

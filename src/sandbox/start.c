@@ -274,7 +274,7 @@ static int build(const struct ground *ground, int control, struct sandbox *sandb
 		return stage_fail(failure, "reading", "what to run");
 	if (*walls & WALL_BIT(WALL_MOUNT_NAMESPACE) &&
 	    (stage_writable(sandbox, *walls, trees, failure) < 0 ||
-	     stage_masks(*walls, masks, masks_length, failure) < 0))
+	     stage_masks(sandbox, *walls, masks, masks_length, failure) < 0))
 		return -1;
 	report->terminal = open_terminal(sandbox, *walls, failure);
 	report->input = reopen_input(&sandbox->stdio[0], failure);
