@@ -117,11 +117,14 @@ enum state file_rules_decide(const struct file_rule *const *rules, size_t count,
 			     const struct file_rule **ret_rule)
 {
 	const struct file_rule *always = NULL, *closed = NULL, *reading = NULL, *writing = NULL;
+	const struct file_rule *guard = NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct file_rule *rule = rules[i];
 
-		if (rule->weight == WEIGHT_ALWAYS) {
+		if (rule->guard) {
+			keep_better(rule, &guard);
+		} else if (rule->weight == WEIGHT_ALWAYS) {
 			keep_better(rule, &always);
 		} else if (rule->weight == WEIGHT_DEFAULT) {
 			keep_better(rule, &closed);
@@ -142,7 +145,14 @@ enum state file_rules_decide(const struct file_rule *const *rules, size_t count,
 		return STATE_DENIED;
 	}
 	*ret_rule = writing ? writing : reading;
-	return writing && writing->access == ACCESS_WRITE ? STATE_WRITABLE : STATE_READ_ONLY;
+	if (!writing || writing->access != ACCESS_WRITE)
+		return STATE_READ_ONLY;
+	/* Whoever says write does not mean the names that run programs, unless he names them. */
+	if (guard && file_rule_compare_specific(guard, writing) > 0) {
+		*ret_rule = guard;
+		return guard->access == ACCESS_WRITE ? STATE_WRITABLE : STATE_READ_ONLY;
+	}
+	return STATE_WRITABLE;
 }
 
 void areas_add(struct areas *areas, const char *path, enum state state, const char *rule)

@@ -4,6 +4,7 @@
 #include "permissions.h"
 #include "secrets.h"
 #include "worktree.h"
+#include "../base/guard.h"
 #include "../base/path.h"
 
 #include <dirent.h>
@@ -164,6 +165,10 @@ static int check_writable(const char *workspace, const char *path, const char *t
 	char real[PATH_MAX];
 	struct stat st;
 
+	/* A name that runs programs can be asked for before it is there. */
+	if (path_real(fixed, real, &st) < 0 && errno == ENOENT && path_is_under(path, workspace) &&
+	    guard_path(workspace, path, NULL) != GUARD_FREE)
+		return 0;
 	if (path_real(fixed, real, &st) < 0) {
 		fail_errno(ret_error, E_USAGE, errno, "cannot make %s writable", path);
 		return error_hint(

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "../base/list.h"
-#include "../sandbox/guard.h"
+#include "../base/guard.h"
 #include <limits.h>
 #include <stdint.h>
 #include <sys/types.h>

@@ -2,7 +2,7 @@
 /* From rules to masks: the paths that the rules mean are collected, put in order, and judged from
  * the root down. Between two of them nothing changes, because no rule speaks there. */
 #include "find.h"
-#include "guard.h"
+#include "../base/guard.h"
 #include "walk.h"
 #include "../base/path.h"
 #include "../base/units.h"

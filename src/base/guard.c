@@ -2,7 +2,7 @@
 /* The tables of guarded names. Case does not count: on a file system that folds it, .GIT is .git.
  */
 #include "guard.h"
-#include "../base/macro.h"
+#include "macro.h"
 
 #include <limits.h>
 #include <stdio.h>
