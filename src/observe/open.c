@@ -15,6 +15,7 @@
 /* Never blocks, never follows, never becomes our terminal. */
 #define CAREFUL (O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW)
 
+static const char rule_process[] = "a process's own files, opened for it";
 static const char *const own_settings[] = {
 	"comm",		 "oom_score_adj", "oom_adj",  "clear_refs", "coredump_filter",
 	"timerslack_ns", "autogroup",	  "loginuid",
@@ -92,16 +93,16 @@ static int open_special(const struct observer *observer, pid_t tid, const struct
 	return -EACCES;
 }
 
-/* A file of a process: those by which it sets up itself. */
-static int open_process(const struct observer *observer, const struct found *found, uint64_t flags)
+/* A file of a process: one by which it sets up itself, or 0. With the others it would act on more
+ * than itself, and we are not who it is. */
+static int open_process(const struct found *found, uint64_t flags)
 {
 	const char *name = path_last(found->path);
-	(void)observer;
 
 	for (size_t i = 0; i < ELEMENTS(own_settings); i++)
 		if (strcmp(name, own_settings[i]) == 0)
 			return reopen(found->fd, flags);
-	return -EACCES;
+	return 0;
 }
 
 static int open_in_host(const struct observer *observer, const struct seccomp_notif *call,
@@ -150,9 +151,14 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 		}
 	} else if (host) {
 		fd = open_in_host(observer, call, trap, flags, found);
+	} else if (found->exists && path_is_under(found->path, "/proc")) {
+		fd = open_process(found, flags);
+		if (fd == 0) {
+			refuse(observer, call, trap, "write", found->path, rule_process, EACCES);
+			return;
+		}
 	} else if (found->exists) {
-		fd = path_is_under(found->path, "/proc") ? open_process(observer, found, flags)
-							 : reopen(found->fd, flags);
+		fd = reopen(found->fd, flags);
 	} else {
 		fd = create(call, trap, found->fd, found->name, flags);
 	}
