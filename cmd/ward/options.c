@@ -19,6 +19,10 @@ const char options_help[] =
 	"  --deny P               mask P: a path or a glob such as '**/*.pem'\n"
 	"  --net none|full        the network: none (default), or the host's\n"
 	"  --allow-socket S       a unix socket of the host: docker, ssh-agent, dbus or a path\n"
+	"  --allow-host H  --deny-host H  hosts of a restricted network; not built into this version\n"
+	"  --allow-syscall NAME   a system call that commands do not have otherwise\n"
+	"  --deny-syscall NAME    a system call that this command is not to have\n"
+	"  --require WALL         run only if this wall stands\n"
 	"  --level restricted|none  with the sandbox (default), or without one\n"
 	"\n"
 	"when a person is asked\n"
@@ -86,6 +90,11 @@ static const struct option {
 	{"--write", LIST, offsetof(struct request, write)},
 	{"--deny", LIST, offsetof(struct request, deny)},
 	{"--allow-socket", LIST, offsetof(struct request, sockets)},
+	{"--allow-host", LIST, offsetof(struct request, allow_hosts)},
+	{"--deny-host", LIST, offsetof(struct request, deny_hosts)},
+	{"--allow-syscall", LIST, offsetof(struct request, allow_calls)},
+	{"--deny-syscall", LIST, offsetof(struct request, deny_calls)},
+	{"--require", LIST, offsetof(struct request, require)},
 	{"--memory", SIZE, offsetof(struct request, limits.memory)},
 	{"--cpu", CPU, offsetof(struct request, limits.millicpus)},
 	{"--cpu-time", DURATION, offsetof(struct request, limits.cpu_ns)},

@@ -6,6 +6,7 @@
 #include "../assess/assess.h"
 #include "../base/list.h"
 #include "../request/request.h"
+#include "../sys/calls.h"
 #include "approve.h"
 #include "grants.h"
 
@@ -16,9 +17,10 @@ struct permissions {
 	struct list own; /* directories of ward's own, among deny_always: a name that is not there
 			    could be made by the command where that is writable */
 	struct list deny_names, not_deny_names;
-	struct list sockets;	 /* real paths of host sockets */
-	struct list environment; /* NAME=VALUE, all of it */
-	struct list dropped;	 /* names of variables that looked secret */
+	struct list sockets;			 /* real paths of host sockets */
+	struct list environment;		 /* NAME=VALUE, all of it */
+	struct list dropped;			 /* names of variables that looked secret */
+	struct call_set allow_calls, deny_calls; /* the latter beat the former */
 };
 
 struct verdict {
