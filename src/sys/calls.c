@@ -9,7 +9,7 @@ static const struct {
 	char name[28];
 	uint16_t number;
 } table[] = {
-#include "system-calls.h"
+#include <system-calls.h> /* made by the build */
 	/* Newer than Debian 12's headers. */
 	{"cachestat", 451},	    {"fchmodat2", 452},	       {"map_shadow_stack", 453},
 	{"futex_wake", 454},	    {"futex_wait", 455},       {"futex_requeue", 456},
