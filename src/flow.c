@@ -58,6 +58,7 @@ static int check_walls(const struct list *named, struct error **ret_error)
 static int check(const struct request *request, struct error **ret_error)
 {
 	const struct limits *limits = &request->limits;
+	int r;
 
 	if (request->level == LEVEL_CONTAINER) {
 		fail(ret_error, E_USAGE, "level container is not built into this version");
@@ -85,6 +86,8 @@ static int check(const struct request *request, struct error **ret_error)
 		fail(ret_error, E_USAGE, "system calls cannot be denied without the sandbox");
 		return error_hint(ret_error, "leave out --level none");
 	}
+	if (request->agent && (r = session_check_agent(request->agent, ret_error)) < 0)
+		return r;
 	return check_walls(&request->require, ret_error);
 }
 
@@ -603,9 +606,9 @@ static int open_everything(struct flow *flow, struct error **ret_error)
 	if ((r = begin(flow, request->foreign ? LEVEL_RESTRICTED : request->level,
 		       request->foreign ? NETWORK_NONE : request->network, ret_error)) < 0)
 		return r;
-	return sandboxed
-		       ? session_open(flow->own_state, request->session, &flow->session, ret_error)
-		       : 0;
+	return sandboxed ? session_open(flow->own_state, request->session, request->agent,
+					&flow->session, ret_error)
+			 : 0;
 }
 
 static int carry_out(struct flow *flow, struct error **ret_error)
@@ -710,8 +713,11 @@ int flow_check(const struct request *request,
 	    (r = state_directory(&flow.state, ret_error)) == 0 &&
 	    (r = load_policy(request, flow.state, &flow.policy, ret_error)) == 0) {
 		own_state_directory(&flow);
-		flow.session.id = request->session ? strdup(request->session) : session_default();
-		if (!session_is_name(flow.session.id))
+		flow.session.id = request->session ? strdup(request->session)
+						   : session_default(request->agent);
+		if (request->agent)
+			r = session_check_agent(request->agent, ret_error);
+		if (r == 0 && !session_is_name(flow.session.id))
 			r = fail(ret_error, E_USAGE, "'%s' cannot be the name of a session",
 				 flow.session.id);
 	}
