@@ -85,7 +85,7 @@ _ward()
 			elif [[ $previous == --workspace ]]; then
 				compopt -o filenames && mapfile -t COMPREPLY < <(compgen -d -- "$word")
 			else
-				mapfile -t COMPREPLY < <(compgen -W '--json --policy --workspace' -- "$word")
+				mapfile -t COMPREPLY < <(compgen -W '--json --flags --profile --policy --workspace' -- "$word")
 			fi
 			;;
 		esac
