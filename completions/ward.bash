@@ -16,7 +16,7 @@ _ward_command()
 _ward()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} at words
-	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --deny --net --allow-socket --memory --processes --timeout --output --env
+	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --deny --net --allow-socket --allow-host --deny-host --allow-syscall --deny-syscall --require --memory --processes --timeout --output --env
 		--keep-env --approval --sandbox --profile --policy --agent --session --tool --call-id --turn --reason '
 	COMPREPLY=()
 
@@ -85,7 +85,7 @@ _ward()
 			elif [[ $previous == --workspace ]]; then
 				compopt -o filenames && mapfile -t COMPREPLY < <(compgen -d -- "$word")
 			else
-				mapfile -t COMPREPLY < <(compgen -W '--json --policy --workspace' -- "$word")
+				mapfile -t COMPREPLY < <(compgen -W '--json --flags --profile --policy --workspace' -- "$word")
 			fi
 			;;
 		esac

@@ -41,16 +41,30 @@ void flow_say(const struct flow *flow, const char *format, ...)
 		flow->audience->say(flow->audience->data, text);
 }
 
+static int check_walls(const struct list *named, struct error **ret_error)
+{
+	_cleanup_list_ struct list walls = {0};
+
+	wall_names(WALLS_ALL, &walls);
+	for (size_t i = 0; i < named->count; i++)
+		if (!list_has(&walls, named->items[i])) {
+			fail(ret_error, E_USAGE, "there is no wall called '%s'", named->items[i]);
+			return error_hint(ret_error, "docs/policy.md lists them under `require`");
+		}
+	return 0;
+}
+
 /* 1. What is not built is refused, not ignored. */
 static int check(const struct request *request, struct error **ret_error)
 {
 	const struct limits *limits = &request->limits;
+	int r;
 
 	if (request->level == LEVEL_CONTAINER) {
 		fail(ret_error, E_USAGE, "level container is not built into this version");
 		return error_hint(ret_error, "use --level restricted");
 	}
-	if (request->network == NETWORK_RESTRICTED) {
+	if (request->network == NETWORK_RESTRICTED || request->allow_hosts.count) {
 		fail(ret_error, E_USAGE, "a restricted network is not built into this version");
 		return error_hint(ret_error, "use --net none or --net full");
 	}
@@ -64,7 +78,17 @@ static int check(const struct request *request, struct error **ret_error)
 		     "memory and processes cannot be limited without the sandbox");
 		return error_hint(ret_error, "leave out --level none");
 	}
-	return 0;
+	if (request->network == NETWORK_FULL && request->deny_hosts.count) {
+		fail(ret_error, E_USAGE, "this version cannot deny single hosts");
+		return error_hint(ret_error, "use --net none");
+	}
+	if (request->level == LEVEL_NONE && request->deny_calls.count) {
+		fail(ret_error, E_USAGE, "system calls cannot be denied without the sandbox");
+		return error_hint(ret_error, "leave out --level none");
+	}
+	if (request->agent && (r = session_check_agent(request->agent, ret_error)) < 0)
+		return r;
+	return check_walls(&request->require, ret_error);
 }
 
 struct decision *flow_decided(struct flow *flow, const char *stage, const char *verdict,
@@ -336,6 +360,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.ignores_child = flow->before.ignores_child,
 		.time_ns = flow->verdict.limits.time_ns,
 		.require = walls_named(&flow->verdict.require),
+		.filter = {permissions->allow_calls, permissions->deny_calls},
 		.processes = PROCESSES,
 	};
 	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));
@@ -631,9 +656,9 @@ static int open_everything(struct flow *flow, struct error **ret_error)
 	if ((r = begin(flow, request->foreign ? LEVEL_RESTRICTED : request->level,
 		       request->foreign ? NETWORK_NONE : request->network, ret_error)) < 0)
 		return r;
-	return sandboxed
-		       ? session_open(flow->own_state, request->session, &flow->session, ret_error)
-		       : 0;
+	return sandboxed ? session_open(flow->own_state, request->session, request->agent,
+					&flow->session, ret_error)
+			 : 0;
 }
 
 static int carry_out(struct flow *flow, struct error **ret_error)
@@ -741,8 +766,11 @@ int flow_check(const struct request *request,
 	    (r = state_directory(&flow.state, ret_error)) == 0 &&
 	    (r = load_policy(request, flow.state, &flow.policy, ret_error)) == 0) {
 		own_state_directory(&flow);
-		flow.session.id = request->session ? strdup(request->session) : session_default();
-		if (!session_is_name(flow.session.id))
+		flow.session.id = request->session ? strdup(request->session)
+						   : session_default(request->agent);
+		if (request->agent)
+			r = session_check_agent(request->agent, ret_error);
+		if (r == 0 && !session_is_name(flow.session.id))
 			r = fail(ret_error, E_USAGE, "'%s' cannot be the name of a session",
 				 flow.session.id);
 	}

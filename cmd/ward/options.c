@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One table of flags. */
-#include "options.h"
+#include "options_table.h"
 #include "../../src/base/path.h"
 #include "../../src/base/units.h"
 
@@ -20,6 +20,11 @@ const char options_help[] =
 	"  --deny P               mask P: a path or a glob such as '**/*.pem'\n"
 	"  --net none|full        the network: none (default), or the host's\n"
 	"  --allow-socket S       a unix socket of the host: docker, ssh-agent, dbus or a path\n"
+	"  --allow-host H  --deny-host H  hosts of a restricted network; not built into this "
+	"version\n"
+	"  --allow-syscall NAME   a system call that commands do not have otherwise\n"
+	"  --deny-syscall NAME    a system call that this command is not to have\n"
+	"  --require WALL         run only if this wall stands\n"
 	"  --level restricted|none  with the sandbox (default), or without one\n"
 	"\n"
 	"when a person is asked\n"
@@ -49,28 +54,7 @@ const char options_help[] =
 	"  --json                 one result object on standard output, and nothing else there\n"
 	"  --quiet                no notices of ward's own\n";
 
-enum kind {
-	WORD,	  /* char * */
-	LIST,	  /* struct list */
-	FLAG,	  /* bool */
-	SIZE,	  /* uint64_t */
-	DURATION, /* uint64_t */
-	CPU,
-	COUNT,
-	PLACE, /* char *, made absolute */
-	LEVEL,
-	NETWORK,
-	APPROVAL,
-	PREFERENCE,
-	VARIABLE, /* NAME=VALUE into a list */
-	HELP,
-};
-
-static const struct option {
-	const char *name;
-	enum kind kind;
-	size_t offset;
-} options[] = {
+const struct option options_table[] = {
 	{"-c", WORD, offsetof(struct request, script)},
 	{"--workspace", PLACE, offsetof(struct request, workspace)},
 	{"--cwd", PLACE, offsetof(struct request, cwd)},
@@ -88,6 +72,11 @@ static const struct option {
 	{"--read-only", LIST, offsetof(struct request, read_only)},
 	{"--deny", LIST, offsetof(struct request, deny)},
 	{"--allow-socket", LIST, offsetof(struct request, sockets)},
+	{"--allow-host", LIST, offsetof(struct request, allow_hosts)},
+	{"--deny-host", LIST, offsetof(struct request, deny_hosts)},
+	{"--allow-syscall", LIST, offsetof(struct request, allow_calls)},
+	{"--deny-syscall", LIST, offsetof(struct request, deny_calls)},
+	{"--require", LIST, offsetof(struct request, require)},
 	{"--memory", SIZE, offsetof(struct request, limits.memory)},
 	{"--cpu", CPU, offsetof(struct request, limits.millicpus)},
 	{"--cpu-time", DURATION, offsetof(struct request, limits.cpu_ns)},
@@ -110,6 +99,7 @@ static const struct option {
 	{"--no-pty", FLAG, offsetof(struct request, no_pty)},
 	{"--help", HELP, 0},
 	{"-h", HELP, 0},
+	{NULL, HELP, 0},
 };
 
 static int set_word(char **word, const char *value)
@@ -206,11 +196,10 @@ static const struct option *look_up(const char *word, const char **ret_value)
 {
 	size_t length = word[0] == '-' && word[1] == '-' ? strcspn(word, "=") : strlen(word);
 
-	for (size_t i = 0; i < ELEMENTS(options); i++)
-		if (strncmp(options[i].name, word, length) == 0 &&
-		    options[i].name[length] == '\0') {
+	for (const struct option *option = options_table; option->name; option++)
+		if (strncmp(option->name, word, length) == 0 && option->name[length] == '\0') {
 			*ret_value = word[length] == '=' ? word + length + 1 : NULL;
-			return &options[i];
+			return option;
 		}
 	return NULL;
 }
@@ -246,7 +235,8 @@ static int finish(int argc, char **argv, int at, struct request *request, struct
 	return 0;
 }
 
-int options_parse(int argc, char **argv, struct request *request, struct error **ret_error)
+/* Returns the place of the first word that is no flag, 0 where help was asked for. */
+static int parse_flags(int argc, char **argv, struct request *request, struct error **ret_error)
 {
 	int at = 1;
 
@@ -271,7 +261,7 @@ int options_parse(int argc, char **argv, struct request *request, struct error *
 				argv[0]);
 		}
 		if (option->kind == HELP)
-			return 1;
+			return 0;
 		if (option->kind == FLAG) {
 			if (value)
 				return fail(ret_error, E_USAGE, "%s takes no value", option->name);
@@ -286,5 +276,27 @@ int options_parse(int argc, char **argv, struct request *request, struct error *
 		if (r < 0)
 			return error_wrap(ret_error, "%s", option->name);
 	}
+	return at;
+}
+
+int options_parse(int argc, char **argv, struct request *request, struct error **ret_error)
+{
+	int at = parse_flags(argc, argv, request, ret_error);
+
+	if (at <= 0)
+		return at < 0 ? at : 1;
 	return finish(argc, argv, at, request, ret_error);
+}
+
+int options_parse_flags(int argc, char **argv, struct request *request, struct error **ret_error)
+{
+	int at = parse_flags(argc, argv, request, ret_error);
+
+	if (at <= 0)
+		return at < 0 ? at : 1;
+	if (at < argc) {
+		fail(ret_error, E_USAGE, "'%s' is no flag of ward run", argv[at]);
+		return error_hint(ret_error, "`ward run --help` lists them");
+	}
+	return 0;
 }

@@ -142,6 +142,10 @@ static void print_sandbox(const char *indent, const struct sandbox_policy *sandb
 	print_list(deeper, "keep", &sandbox->keep_env);
 	print_variables(indent, &sandbox->set_env);
 	print_list(indent, "require", &sandbox->require);
+	if (sandbox->allow_calls.count + sandbox->deny_calls.count > 0)
+		printf("%ssyscalls:\n", indent);
+	print_list(deeper, "allow", &sandbox->allow_calls);
+	print_list(deeper, "deny", &sandbox->deny_calls);
 }
 
 static void print_origin(const char *file, int line)
@@ -199,7 +203,7 @@ void policy_print(const struct policy *policy)
 static json_t *sandbox_object(const struct sandbox_policy *sandbox)
 {
 	json_t *object = json_object(), *files = json_object(), *network = json_object(),
-	       *environment = json_object(), *bounds = json_object();
+	       *environment = json_object(), *bounds = json_object(), *calls = json_object();
 
 	for (size_t i = 0; i < ELEMENTS(limits); i++) {
 		_cleanup_buffer_ struct buffer text = {0};
@@ -226,6 +230,9 @@ static json_t *sandbox_object(const struct sandbox_policy *sandbox)
 	json_put_list(environment, "set", &sandbox->set_env);
 	json_put(object, "environment", environment);
 	json_put_list(object, "require", &sandbox->require);
+	json_put_list(calls, "allow", &sandbox->allow_calls);
+	json_put_list(calls, "deny", &sandbox->deny_calls);
+	json_put(object, "syscalls", calls);
 	return object;
 }
 

@@ -202,7 +202,8 @@ static void collect_wishes(const struct matter *matter, const struct sandbox_pol
 	} lists[] = {{&request->read, &policy->read, "read"},
 		     {&request->write, &policy->write, "write"},
 		     {&request->sockets, &policy->sockets, "unix"},
-		     {&request->keep_environment, &policy->keep_env, "secret"}};
+		     {&request->keep_environment, &policy->keep_env, "secret"},
+		     {&request->allow_calls, &policy->allow_calls, "syscall"}};
 
 	if (request->escalated || request->sandbox == PREFERENCE_FORBID ||
 	    (request->foreign && request->level == LEVEL_NONE && !none_by_policy))
@@ -336,6 +337,8 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 	choose_limits(request, &policy->limits, &verdict.limits);
 	for (size_t i = 0; i < policy->require.count; i++)
 		list_add(&verdict.require, policy->require.items[i]);
+	for (size_t i = 0; i < request->require.count; i++)
+		list_add(&verdict.require, request->require.items[i]);
 	collect_rules(matter, &verdict.brought);
 	weigh(matter, policy, none_by_policy, &verdict);
 	if (request->level == LEVEL_NONE && !request->foreign && verdict.kind == VERDICT_ASK) {
@@ -354,6 +357,8 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 				      ret_error);
 		if (r == 0 && !request->foreign)
 			r = permissions_sockets(&request->sockets, &verdict.permissions, ret_error);
+		if (r == 0)
+			r = permissions_calls(request, policy, &verdict.permissions, ret_error);
 		if (r == 0) {
 			(void)permissions_sockets(&policy->sockets, &verdict.permissions, NULL);
 			for (size_t i = 0; i < verdict.brought.count; i++)

@@ -7,6 +7,7 @@
 #include "../base/access.h"
 #include "../base/list.h"
 #include "../request/request.h"
+#include "../sys/calls.h"
 #include "approve.h"
 #include "grants.h"
 
@@ -19,9 +20,10 @@ struct permissions {
 			      to be closed or read-only */
 	struct list own; /* directories of ward's own: a name that is not there could be made by the
 			    command where that is writable */
-	struct list sockets;	 /* real paths of host sockets */
-	struct list environment; /* NAME=VALUE, all of it */
-	struct list dropped;	 /* names of variables that looked secret */
+	struct list sockets;			 /* real paths of host sockets */
+	struct list environment;		 /* NAME=VALUE, all of it */
+	struct list dropped;			 /* names of variables that looked secret */
+	struct call_set allow_calls, deny_calls; /* the latter beat the former */
 };
 
 struct verdict {

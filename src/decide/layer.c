@@ -157,6 +157,15 @@ static int read_limits(struct reading *reading, const struct node *node, enum se
 	return read_map(reading, node, keys, ELEMENTS(keys), "limits");
 }
 
+static int read_calls(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	static const struct key keys[] = {{"allow", read_list, SET_ALLOW_CALL},
+					  {"deny", read_list, SET_DENY_CALL}};
+
+	(void)kind;
+	return read_map(reading, node, keys, ELEMENTS(keys), "syscalls");
+}
+
 /* The entries of a map whose keys are names of the writer's choice. */
 static int check_entries(struct reading *reading, const struct node *node, const char *where)
 {
@@ -216,7 +225,7 @@ static const struct key sandbox_keys[] = {
 	{"level", read_value, SET_LEVEL},    {"files", read_files, 0},
 	{"network", read_network, 0},	     {"sockets", read_list, SET_SOCKET},
 	{"limits", read_limits, 0},	     {"environment", read_environment, 0},
-	{"require", read_list, SET_REQUIRE},
+	{"require", read_list, SET_REQUIRE}, {"syscalls", read_calls, 0},
 };
 
 static int read_sandbox(struct reading *reading, const struct node *node, enum setting_kind kind)

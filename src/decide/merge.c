@@ -33,6 +33,8 @@ static struct list *list_of(struct sandbox_policy *sandbox, enum setting_kind ki
 		[SET_KEEP_ENV] = offsetof(struct sandbox_policy, keep_env),
 		[SET_SET_ENV] = offsetof(struct sandbox_policy, set_env),
 		[SET_REQUIRE] = offsetof(struct sandbox_policy, require),
+		[SET_ALLOW_CALL] = offsetof(struct sandbox_policy, allow_calls),
+		[SET_DENY_CALL] = offsetof(struct sandbox_policy, deny_calls),
 	};
 
 	/* No list lies at the beginning of the struct. */
@@ -198,6 +200,7 @@ static bool narrows(struct policy *policy, struct profile *profile, const struct
 	case SET_DENY:
 	case SET_DENY_HOST:
 	case SET_REQUIRE:
+	case SET_DENY_CALL:
 	case SET_PROFILE:
 		return true;
 	default:

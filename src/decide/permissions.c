@@ -340,6 +340,35 @@ int permissions_sockets(const struct list *sockets, struct permissions *permissi
 	return 0;
 }
 
+int permissions_calls(const struct request *request, const struct sandbox_policy *policy,
+		      struct permissions *permissions, struct error **ret_error)
+{
+	const struct {
+		const struct list *names;
+		struct call_set *set;
+		int (*check)(const char *name, enum error_code code, struct error **ret_error);
+		bool wish; /* of another program: checked, but only an answer gives it */
+	} lists[] = {
+		{&policy->allow_calls, &permissions->allow_calls, call_check_allow, false},
+		{&policy->deny_calls, &permissions->deny_calls, call_check_deny, false},
+		{&request->allow_calls, &permissions->allow_calls, call_check_allow,
+		 request->foreign},
+		{&request->deny_calls, &permissions->deny_calls, call_check_deny, false},
+	};
+
+	for (size_t l = 0; l < ELEMENTS(lists); l++)
+		for (size_t i = 0; i < lists[l].names->count; i++) {
+			const char *name = lists[l].names->items[i];
+			int r = lists[l].check(name, E_USAGE, ret_error);
+
+			if (r < 0)
+				return r;
+			if (!lists[l].wish)
+				call_set_add(lists[l].set, call_number(name));
+		}
+	return 0;
+}
+
 void permissions_apply(const struct matter *matter, const char *permission, bool exact,
 		       struct verdict *verdict)
 {
@@ -369,6 +398,9 @@ void permissions_apply(const struct matter *matter, const char *permission, bool
 		const struct list one = {.items = (char *[]){(char *)resource, NULL}, .count = 1};
 
 		(void)permissions_sockets(&one, permissions, NULL);
+	} else if (parse_word_in("syscall", permission, length)) {
+		if (call_check_allow(resource, E_USAGE, NULL) == 0)
+			call_set_add(&permissions->allow_calls, call_number(resource));
 	} else if (parse_word_in("secret", permission, length)) {
 		list_add(&verdict->keep, resource);
 	} else if (strcmp(permission, "connect *") == 0) {

@@ -4,6 +4,7 @@
 #include "../base/buffer.h"
 #include "../base/path.h"
 #include "../base/units.h"
+#include "../sys/calls.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -27,6 +28,8 @@ static const char *const names[] = {
 	[SET_KEEP_ENV] = "environment.keep",
 	[SET_SET_ENV] = "environment.set",
 	[SET_REQUIRE] = "require",
+	[SET_ALLOW_CALL] = "syscalls.allow",
+	[SET_DENY_CALL] = "syscalls.deny",
 	[SET_MEMORY] = "limits.memory",
 	[SET_CPU] = "limits.cpu",
 	[SET_CPU_TIME] = "limits.cpu_time",
@@ -238,6 +241,10 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 							text, "the name of a variable");
 	case SET_REQUIRE:
 		return check_wall(text, walls, ret_error);
+	case SET_ALLOW_CALL:
+		return call_check_allow(text, E_POLICY, ret_error);
+	case SET_DENY_CALL:
+		return call_check_deny(text, E_POLICY, ret_error);
 	case SET_PROFILE:
 		return check_profile(text, ret_error);
 	case SET_SET_ENV:
@@ -247,7 +254,7 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 	}
 }
 
-enum resource { PATHS, HOSTS, PORTS, SOCKETS, TWO_WORDS, TEXT };
+enum resource { PATHS, HOSTS, PORTS, SOCKETS, CALLS, TWO_WORDS, TEXT };
 
 static const struct {
 	const char *operation;
@@ -266,6 +273,7 @@ static const struct {
 	{"sql", TWO_WORDS, "sql update settings"},
 	{"deploy", TEXT, "deploy staging"},
 	{"secret", TEXT, "secret NPM_TOKEN"},
+	{"syscall", CALLS, "syscall modify_ldt"},
 	{"unsandboxed", TEXT, "unsandboxed make install"},
 };
 
@@ -297,6 +305,8 @@ int value_check_permission(const char *text, char **ret_warning, struct error **
 			return check_port(resource, ret_error);
 		case SOCKETS:
 			return check_socket(resource, ret_error);
+		case CALLS:
+			return call_check_allow(resource, E_POLICY, ret_error);
 		default:
 			return 0;
 		}
@@ -304,6 +314,6 @@ int value_check_permission(const char *text, char **ret_warning, struct error **
 	return refuse(ret_error,
 		      "write an operation and what it is for, such as 'connect example.org:443'; "
 		      "operations are read, write, delete, exec, connect, bind, unix, "
-		      "host-loopback, http, sql, deploy, secret and unsandboxed",
+		      "host-loopback, http, sql, deploy, secret, syscall and unsandboxed",
 		      text, "a permission");
 }

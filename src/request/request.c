@@ -41,7 +41,12 @@ void request_done(struct request *request)
 				&request->deny,
 				&request->environment,
 				&request->keep_environment,
-				&request->sockets};
+				&request->sockets,
+				&request->allow_calls,
+				&request->deny_calls,
+				&request->require,
+				&request->allow_hosts,
+				&request->deny_hosts};
 	char *texts[] = {request->script,    request->shell,  request->approval_command,
 			 request->workspace, request->cwd,    request->agent,
 			 request->session,   request->tool,   request->call_id,

@@ -54,6 +54,9 @@ struct request {
 	struct list sockets;			  /* host sockets by name or path */
 	struct list environment;		  /* NAME=VALUE to set */
 	struct list keep_environment;		  /* names to keep though they look secret */
+	struct list allow_calls, deny_calls; /* system calls by name, besides the common ones */
+	struct list require;		     /* names of walls without which nothing runs */
+	struct list allow_hosts, deny_hosts; /* as a policy writes them */
 	struct limits limits;
 	uint64_t keep_output; /* bytes of each stream kept for the result */
 

@@ -500,10 +500,51 @@ static const struct bpf_call calls[] = {
 	{462 /* mseal */, ALLOW},
 };
 
-int filter_build(bool notify, struct sock_filter program[static BPF_ROOM])
+const struct bpf_call *filter_table(size_t *ret_count)
 {
-	int length = bpf_build(AUDIT_ARCH_X86_64, calls, ELEMENTS(calls), ABSENT, program);
+	*ret_count = ELEMENTS(calls);
+	return calls;
+}
 
+/* The table with the changes, in the order of the numbers. */
+static size_t change(const struct filter_changes *changes, struct bpf_call *changed)
+{
+	size_t count = 0, next = 0;
+
+	for (int number = 0; number < CALL_ROOM; number++) {
+		struct bpf_call call = {number, ABSENT, NULL};
+		bool known = next < ELEMENTS(calls) && calls[next].number == number;
+
+		if (known)
+			call = calls[next++];
+		if (call_set_has(&changes->allowed, number) &&
+		    call_standing(number, /* ret_why= */ NULL) == CALL_ADDABLE) {
+			call = (struct bpf_call){number, ALLOW, NULL};
+			known = true;
+		}
+		if (call_set_has(&changes->denied, number) && !call_is_essential(number)) {
+			call = (struct bpf_call){number, REFUSE, NULL};
+			known = true;
+		}
+		if (known)
+			changed[count++] = call;
+	}
+	return count;
+}
+
+int filter_build(bool notify, const struct filter_changes *changes,
+		 struct sock_filter program[static BPF_ROOM])
+{
+	static struct bpf_call changed[CALL_ROOM]; /* too large for a comfortable stack */
+	const struct bpf_call *table = calls;
+	size_t count = ELEMENTS(calls);
+	int length;
+
+	if (!call_set_is_empty(&changes->allowed) || !call_set_is_empty(&changes->denied)) {
+		count = change(changes, changed);
+		table = changed;
+	}
+	length = bpf_build(AUDIT_ARCH_X86_64, table, count, ABSENT, program);
 	for (int i = 0; !notify && i < length; i++)
 		if (program[i].code == (BPF_RET | BPF_K) && program[i].k == NOTIFY)
 			program[i].k = ALLOW;

@@ -10,6 +10,7 @@
 #include "../base/error.h"
 #include "../base/list.h"
 #include "../request/request.h"
+#include "filter.h"
 #include "find.h"
 #include "walls.h"
 #include <signal.h>
@@ -62,6 +63,7 @@ struct sandbox {
 	uint64_t file_size;		  /* RLIMIT_FSIZE; 0: as it is */
 	uint64_t cpu_seconds;		  /* RLIMIT_CPU; 0: as it is */
 	unsigned require;		  /* walls without which nothing is started */
+	struct filter_changes filter;
 };
 
 /* What stands after set-up. All fds are the caller's, -1 for what was not made. */

@@ -79,7 +79,8 @@ static unsigned walls_wanted(const struct ground *ground)
 	return walls & ~walls_switched_off();
 }
 
-static int attach_filter(unsigned walls, int *ret_listener, struct failure *failure)
+static int attach_filter(unsigned walls, const struct filter_changes *changes, int *ret_listener,
+			 struct failure *failure)
 {
 	static struct sock_filter program[BPF_ROOM]; /* too large for a comfortable stack */
 	unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
@@ -90,7 +91,7 @@ static int attach_filter(unsigned walls, int *ret_listener, struct failure *fail
 		return 0;
 	if (!(walls & WALL_BIT(WALL_NOTIFY)))
 		flags = 0;
-	r = filter_build(flags != 0, program);
+	r = filter_build(flags != 0, changes, program);
 	if (r < 0) {
 		errno = -r;
 		return stage_fail(failure, "building", "the system-call filter");
@@ -298,7 +299,7 @@ static int build(const struct ground *ground, int control, struct sandbox *sandb
 	 */
 	if (chdir(sandbox->cwd) < 0)
 		return stage_fail(failure, "starting in", sandbox->cwd);
-	return attach_filter(*walls, &report->listener, failure);
+	return attach_filter(*walls, &sandbox->filter, &report->listener, failure);
 }
 
 extern char **environ;

@@ -4,6 +4,8 @@ import shutil
 
 import pytest
 
+from support import PATH
+
 
 def works(ward, script, *flags, shell='bash', **how):
     """Runs a script that stops at its first failure; nothing may be refused to it."""
@@ -14,7 +16,7 @@ def works(ward, script, *flags, shell='bash', **how):
 
 
 def needs(*programs):
-    missing = [program for program in programs if not shutil.which(program)]
+    missing = [program for program in programs if not shutil.which(program, path=PATH)]
     if missing:
         pytest.skip('not installed: ' + ', '.join(missing))
 
