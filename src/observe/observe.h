@@ -23,6 +23,7 @@ struct observed {
 	const struct list *writable; /* absolute real paths, /tmp included where it is private */
 	const struct list *masks;
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
+	uint64_t disk; /* how much of it fallocate may set aside; 0: fallocate is not shown */
 };
 
 int observer_new(const struct observed *observed, struct observer **ret_observer,
@@ -33,6 +34,8 @@ void observer_free(struct observer *observer);
 int observer_fd(const struct observer *observer);
 /* Does what is to be done now, a bounded amount; never blocks. */
 void observer_serve(struct observer *observer);
+/* How much of the disk was set aside so far; more than may be, where that was tried. */
+uint64_t observer_set_aside(const struct observer *observer);
 /* Moves what was refused so far into the attempt, each object once. */
 void observer_take_denials(struct observer *observer, struct attempt *attempt);
 /* How many refused objects more there were than are listed, and how many calls could not be looked

@@ -38,7 +38,8 @@ struct observer {
 	size_t bound_count;
 	struct waiting *waiting;
 	size_t waiting_count;
-	uint64_t unread; /* calls whose paths could not be read */
+	uint64_t unread;    /* calls whose paths could not be read */
+	uint64_t set_aside; /* bytes that fallocate was let go on with */
 };
 
 enum trap_kind {
@@ -49,6 +50,7 @@ enum trap_kind {
 	TRAP_LINK,
 	TRAP_CHANGE,	   /* an existing object's mode, owner, times, attributes, length */
 	TRAP_CHANGE_BY_FD, /* the same of what an fd is open on */
+	TRAP_ALLOCATE,	   /* space without a write */
 	TRAP_CONNECT,
 	TRAP_BIND,
 	TRAP_SEND,

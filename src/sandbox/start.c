@@ -79,7 +79,8 @@ static unsigned walls_wanted(const struct ground *ground)
 	return walls & ~walls_switched_off();
 }
 
-static int attach_filter(unsigned walls, int *ret_listener, struct failure *failure)
+static int attach_filter(unsigned walls, bool trap_allocation, int *ret_listener,
+			 struct failure *failure)
 {
 	static struct sock_filter program[BPF_ROOM]; /* too large for a comfortable stack */
 	unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
@@ -90,6 +91,8 @@ static int attach_filter(unsigned walls, int *ret_listener, struct failure *fail
 		return 0;
 	if (!(walls & WALL_BIT(WALL_NOTIFY)))
 		flags = 0;
+	if (trap_allocation)
+		filter_trap_allocation();
 	r = filter_build(flags != 0, program);
 	if (r < 0) {
 		errno = -r;
@@ -283,7 +286,7 @@ static int build(const struct ground *ground, int control, struct sandbox *sandb
 		return -1;
 	if (report->root < 0)
 		return stage_fail(failure, "opening", "/");
-	if (stage_limits(sandbox, failure) < 0 ||
+	if (stage_limits(sandbox, *walls, failure) < 0 ||
 	    build_landlock(sandbox, walls, trees, failure) < 0 ||
 	    join_network(control, report) < 0 || stage_privileges(*walls, failure) < 0)
 		return -1;
@@ -298,7 +301,7 @@ static int build(const struct ground *ground, int control, struct sandbox *sandb
 	 */
 	if (chdir(sandbox->cwd) < 0)
 		return stage_fail(failure, "starting in", sandbox->cwd);
-	return attach_filter(*walls, &report->listener, failure);
+	return attach_filter(*walls, sandbox->trap_allocation, &report->listener, failure);
 }
 
 extern char **environ;
