@@ -23,8 +23,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* Enough for any build, and an end for a fork bomb. */
-enum { PROCESSES = 8192, SEARCHES = 5 };
+enum { SEARCHES = 5 };
 
 extern char **environ;
 
@@ -57,7 +56,6 @@ static int check_walls(const struct list *named, struct error **ret_error)
 /* 1. What is not built is refused, not ignored. */
 static int check(const struct request *request, struct error **ret_error)
 {
-	const struct limits *limits = &request->limits;
 	int r;
 
 	if (request->level == LEVEL_CONTAINER) {
@@ -67,16 +65,6 @@ static int check(const struct request *request, struct error **ret_error)
 	if (request->network == NETWORK_RESTRICTED || request->allow_hosts.count) {
 		fail(ret_error, E_USAGE, "a restricted network is not built into this version");
 		return error_hint(ret_error, "use --net none or --net full");
-	}
-	if (limits->millicpus || limits->cpu_ns || limits->disk || limits->idle_ns) {
-		fail(ret_error, E_USAGE,
-		     "this version can limit memory, processes, time and output only");
-		return error_hint(ret_error, "use --memory, --processes, --timeout and --output");
-	}
-	if (request->level == LEVEL_NONE && (limits->memory || limits->processes)) {
-		fail(ret_error, E_USAGE,
-		     "memory and processes cannot be limited without the sandbox");
-		return error_hint(ret_error, "leave out --level none");
 	}
 	if (request->network == NETWORK_FULL && request->deny_hosts.count) {
 		fail(ret_error, E_USAGE, "this version cannot deny single hosts");
@@ -358,11 +346,10 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.signal_mask = flow->before.mask,
 		.ignores_pipe = flow->before.ignores_pipe,
 		.ignores_child = flow->before.ignores_child,
-		.time_ns = flow->verdict.limits.time_ns,
 		.require = walls_named(&flow->verdict.require),
 		.filter = {permissions->allow_calls, permissions->deny_calls},
-		.processes = PROCESSES,
 	};
+	flow_limit_sandbox(flow, sandbox);
 	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));
 	if (sandbox->terminal)
 		terminal_describe(&flow->streams, &sandbox->modes, &sandbox->window);
@@ -382,6 +369,8 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 			r = find_masks(&search, &flow->masks, ret_error);
 		if (r == 0 && !flow->begun)
 			r = flow_record_start(flow, ret_error);
+		if (r == 0) /* nothing of the command is there yet */
+			cgroup_add(flow->group, flow->entry.init);
 		if (r == 0)
 			r = sandbox_release(sandbox, &flow->entry, &flow->masks, ret_error);
 		if (r == 0 || !*ret_error || (*ret_error)->errnum != ESTALE)
@@ -400,6 +389,11 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 static void serve_observer(void *data)
 {
 	observer_serve(data);
+}
+
+static uint64_t set_aside(void *data)
+{
+	return observer_set_aside(data);
 }
 
 static int run(struct flow *flow, struct outcome *outcome, struct error **ret_error)
@@ -422,6 +416,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.init = flow->entry.init,
 		.pidfd = flow->entry.walls & WALL_BIT(WALL_PID_NAMESPACE) ? flow->entry.pidfd : -1,
 		.control = flow->entry.control,
+		.disk = flow->verdict.limits.disk,
 	};
 	struct attendant attendant = {.fd = -1, .serve = serve_observer};
 	int r = 0;
@@ -431,12 +426,14 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	if (flow->entry.listener >= 0 || observed.covered) {
 		r = observer_new(&observed, &flow->observer, ret_error);
 		if (r == 0)
-			attendant = (struct attendant){observer_fd(flow->observer), serve_observer,
-						       flow->observer};
+			attendant = (struct attendant){.fd = observer_fd(flow->observer),
+						       .serve = serve_observer,
+						       .data = flow->observer,
+						       .set_aside = set_aside};
 	}
 	if (r == 0)
-		r = run_serve(&flow->entry, &flow->streams, &flow->verdict.limits, &attendant,
-			      outcome, ret_error);
+		r = run_serve(&flow->entry, &flow->streams, &flow->verdict.limits, flow->group,
+			      &attendant, outcome, ret_error);
 	if (r == 0 && flow->observer) {
 		*ret_error = observer_take_failure(flow->observer);
 		r = *ret_error ? -(*ret_error)->code : 0;
@@ -543,6 +540,7 @@ static int attempt(struct flow *flow, struct error **ret_error)
 	    (r = start(flow, &sandbox, ret_error)) < 0 || (r = run(flow, &outcome, ret_error)) < 0)
 		return r;
 	terminal_restore(&flow->streams);
+	flow_warn_limits(flow);
 	conclude(flow, &outcome);
 	return 0;
 }
@@ -606,25 +604,11 @@ static void own_state_directory(struct flow *flow)
 /* What the policy asks for and this version cannot give is said, not passed over. */
 static void warn_policy(struct flow *flow)
 {
-	const struct limits *limits = &flow->verdict.limits;
-	const struct {
-		uint64_t value;
-		const char *name;
-	} missing[] = {{limits->millicpus, "cpu"},
-		       {limits->cpu_ns, "cpu_time"},
-		       {limits->disk, "disk"},
-		       {limits->idle_ns, "idle"}};
-
 	if (flow->verdict.network == NETWORK_RESTRICTED)
 		list_add(&flow->result->warnings,
 			 "a restricted network is not built into this version: there is none");
 	for (size_t i = 0; i < flow->policy->warnings.count; i++)
 		list_add(&flow->result->warnings, flow->policy->warnings.items[i]);
-	for (size_t i = 0; i < ELEMENTS(missing); i++)
-		if (missing[i].value)
-			list_add_printf(&flow->result->warnings,
-					"the policy's limit %s is not enforced by this version",
-					missing[i].name);
 	if (flow->policy->ignored.count && flow->session.fresh)
 		flow_say(flow,
 			 "%zu parts of the project's .ward.yaml are ignored: they permit more, and "
@@ -648,6 +632,7 @@ static int open_everything(struct flow *flow, struct error **ret_error)
 	    (r = streams_open(request, ways[request->mode].streams, &flow->streams, ret_error)) < 0)
 		return r;
 	own_state_directory(flow);
+	flow_make_group(flow, sandboxed);
 	if (sandboxed &&
 	    ((r = identity_become(&flow->identity, geteuid() == 0 && flow_is_attended(),
 				  ret_error)) < 0))
@@ -731,6 +716,7 @@ void flow_run(const struct request *request, const struct audience *audience,
 
 	observer_free(flow.observer);
 	entry_done(&flow.entry);
+	cgroup_free(flow.group);
 	streams_done(&flow.streams);
 	prepared_done(&flow.prepared);
 	session_done(&flow.session);

@@ -40,12 +40,21 @@ const char options_help[] =
 	"  --login                let that shell load the user's profile\n"
 	"  --env K=V              set a variable\n"
 	"  --keep-env NAME        pass a variable on although its name looks secret\n"
-	"  --timeout 30s          end it, and everything it started, after that time\n"
-	"  --memory 512M          end it when its processes hold more memory; default: 80 % of the "
-	"machine\n"
-	"  --processes 20         end it when more processes run at once; default: 8192\n"
-	"  --output 10M           end it after that much output\n"
 	"  --no-pty               no terminal for the command, even if ward has one\n"
+	"\n"
+	"limits: past one of them everything it started is ended, and the result names it\n"
+	"  --timeout 30s          time\n"
+	"  --idle 10s             time without output, without reading or writing, and under 1 % "
+	"of a "
+	"CPU\n"
+	"  --memory 512M          memory of all its processes; default: 80 % of the machine\n"
+	"  --processes 20         processes at once, not threads; default: 8192\n"
+	"  --cpu-time 60s         CPU time of all its processes\n"
+	"  --disk 1G              bytes written to disk\n"
+	"  --output 10M           bytes of output\n"
+	"  --cpu 50%|1.5          not an end but a bound: that much of the machine, or so many "
+	"CPUs\n"
+	"  --files 256            not an end but a bound: files open at once in a process\n"
 	"\n"
 	"who asks, for the record\n"
 	"  --agent ID  --session ID  --tool NAME  --call-id ID  --turn ID  --reason TEXT\n"
@@ -85,6 +94,7 @@ const struct option options_table[] = {
 	{"--output", SIZE, offsetof(struct request, limits.output)},
 	{"--timeout", DURATION, offsetof(struct request, limits.time_ns)},
 	{"--idle", DURATION, offsetof(struct request, limits.idle_ns)},
+	{"--files", COUNT, offsetof(struct request, limits.files)},
 	{"--env", VARIABLE, offsetof(struct request, environment)},
 	{"--keep-env", LIST, offsetof(struct request, keep_environment)},
 	{"--agent", WORD, offsetof(struct request, agent)},

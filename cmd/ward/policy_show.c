@@ -23,6 +23,7 @@ static const struct {
 	{"output", offsetof(struct limits, output), BYTES},
 	{"time", offsetof(struct limits, time_ns), NANOSECONDS},
 	{"idle", offsetof(struct limits, idle_ns), NANOSECONDS},
+	{"files", offsetof(struct limits, files), COUNT},
 };
 
 static uint64_t limit_at(const struct limits *from, size_t i)

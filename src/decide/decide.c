@@ -289,6 +289,7 @@ static void choose_limits(const struct request *request, const struct limits *po
 		offsetof(struct limits, cpu_ns),  offsetof(struct limits, processes),
 		offsetof(struct limits, disk),	  offsetof(struct limits, output),
 		offsetof(struct limits, time_ns), offsetof(struct limits, idle_ns),
+		offsetof(struct limits, files),
 	};
 
 	for (size_t i = 0; i < ELEMENTS(members); i++) {
@@ -300,6 +301,17 @@ static void choose_limits(const struct request *request, const struct limits *po
 								 : said ? said
 									: held;
 	}
+}
+
+void decide_limits(const struct request *request, const struct policy *policy,
+		   struct limits *ret_limits)
+{
+	static const struct sandbox_policy nothing;
+	const struct sandbox_policy *sandbox = policy ? &policy->sandbox : &nothing;
+
+	if (request->profile && policy)
+		(void)policy_profile(policy, request->profile, &sandbox, /* ret_error= */ NULL);
+	choose_limits(request, &sandbox->limits, ret_limits);
 }
 
 static enum approval choose_approval(const struct request *request, const struct policy *policy)

@@ -74,6 +74,10 @@ struct matter {
 };
 
 int decide(const struct matter *matter, struct verdict *ret_verdict, struct error **ret_error);
+/* The limits alone, which nothing but the request and the policy decides; those of an unknown
+ * profile are the request's. */
+void decide_limits(const struct request *request, const struct policy *policy,
+		   struct limits *ret_limits);
 void verdict_done(struct verdict *verdict);
 
 /* Fills environment and dropped. */

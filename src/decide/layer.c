@@ -151,6 +151,7 @@ static int read_limits(struct reading *reading, const struct node *node, enum se
 		{"cpu_time", read_value, SET_CPU_TIME}, {"processes", read_value, SET_PROCESSES},
 		{"disk", read_value, SET_DISK},		{"output", read_value, SET_OUTPUT},
 		{"time", read_value, SET_TIME},		{"idle", read_value, SET_IDLE},
+		{"files", read_value, SET_FILES},
 	};
 
 	(void)kind;

@@ -30,6 +30,7 @@ enum setting_kind {
 	SET_OUTPUT,
 	SET_TIME,
 	SET_IDLE,
+	SET_FILES,
 	SET_PROFILE, /* there is a profile of that name */
 };
 

@@ -54,10 +54,12 @@ static uint64_t *limit_of(struct limits *limits, enum setting_kind kind)
 		[SET_OUTPUT] = offsetof(struct limits, output),
 		[SET_TIME] = offsetof(struct limits, time_ns),
 		[SET_IDLE] = offsetof(struct limits, idle_ns),
+		[SET_FILES] = offsetof(struct limits, files),
 	};
 
-	return kind >= SET_MEMORY && kind <= SET_IDLE ? (uint64_t *)((char *)limits + offsets[kind])
-						      : NULL;
+	return kind >= SET_MEMORY && kind <= SET_FILES
+		       ? (uint64_t *)((char *)limits + offsets[kind])
+		       : NULL;
 }
 
 static struct profile *find_profile(const struct policy *policy, const char *name)

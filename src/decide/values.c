@@ -38,6 +38,7 @@ static const char *const names[] = {
 	[SET_OUTPUT] = "limits.output",
 	[SET_TIME] = "limits.time",
 	[SET_IDLE] = "limits.idle",
+	[SET_FILES] = "limits.files",
 	[SET_PROFILE] = "profile",
 };
 
@@ -173,7 +174,7 @@ static int check_limit(enum setting_kind kind, const char *text, uint64_t *ret_n
 
 	if (kind == SET_CPU)
 		r = parse_cpu(text, ret_number, &error);
-	else if (kind == SET_PROCESSES)
+	else if (kind == SET_PROCESSES || kind == SET_FILES)
 		r = parse_count(text, ret_number, &error);
 	else if (kind == SET_CPU_TIME || kind == SET_TIME || kind == SET_IDLE)
 		r = parse_duration(text, ret_number, &error);

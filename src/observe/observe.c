@@ -51,6 +51,7 @@ static const struct trap traps[] = {
 	{SYS_lsetxattr, "lsetxattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, true},
 	{SYS_removexattr, "removexattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, false},
 	{SYS_lremovexattr, "lremovexattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, true},
+	{SYS_fallocate, "fallocate", TRAP_ALLOCATE, -1, -1, -1, -1, 1, -1, false},
 	{SYS_connect, "connect", TRAP_CONNECT, -1, -1, -1, -1, -1, -1, false},
 	{SYS_bind, "bind", TRAP_BIND, -1, -1, -1, -1, -1, -1, false},
 	{SYS_sendto, "sendto", TRAP_SEND, -1, -1, -1, -1, -1, -1, false},
@@ -121,6 +122,24 @@ static void choose_processor(struct observer *observer, uint32_t caller)
 		    together ? NOTIFY_SYNC_WAKE_UP : 0);
 }
 
+/* The length is in a register: what is let go on is what was counted. What would go past the limit
+ * is not: it could fill the disk in one call. */
+static void serve_allocation(struct observer *observer, const struct seccomp_notif *call)
+{
+	int mode = (int)call->data.args[1];
+	uint64_t length = call->data.args[3], disk = observer->observed->disk;
+
+	if (!(mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_COLLAPSE_RANGE)) && length <= INT64_MAX) {
+		if (disk && length > disk - MIN(disk, observer->set_aside)) {
+			observer->set_aside = disk + 1;
+			answer(observer, call->id, ENOSPC);
+			return;
+		}
+		observer->set_aside += length;
+	}
+	answer_continue(observer, call->id);
+}
+
 static void receive(struct observer *observer)
 {
 	struct seccomp_notif call;
@@ -132,7 +151,9 @@ static void receive(struct observer *observer)
 	for (size_t i = 0; i < ELEMENTS(traps); i++) {
 		if (traps[i].number != call.data.nr)
 			continue;
-		if (traps[i].kind >= TRAP_CONNECT)
+		if (traps[i].kind == TRAP_ALLOCATE)
+			serve_allocation(observer, &call);
+		else if (traps[i].kind >= TRAP_CONNECT)
 			serve_sockets(observer, &call, &traps[i]);
 		else if (traps[i].kind >= TRAP_MAKE && traps[i].kind <= TRAP_LINK)
 			serve_names_of_files(observer, &call, &traps[i]);
@@ -279,6 +300,11 @@ struct error *observer_take_failure(struct observer *observer)
 void observer_warn(const struct observer *observer, struct list *warnings)
 {
 	renewal_warn(observer->renewal, warnings);
+}
+
+uint64_t observer_set_aside(const struct observer *observer)
+{
+	return observer->set_aside;
 }
 
 void observer_take_denials(struct observer *observer, struct attempt *attempt)

@@ -32,8 +32,9 @@ struct observed {
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
 	const struct masks *covered; /* the masks that are renewed when they fall; NULL: none */
 	pid_t init;
-	int pidfd;   /* of init: what ends the run; -1: */
-	int control; /* the end of this does */
+	int pidfd;     /* of init: what ends the run; -1: */
+	int control;   /* the end of this does */
+	uint64_t disk; /* how much of it fallocate may set aside; 0: fallocate is not shown */
 };
 
 int observer_new(const struct observed *observed, struct observer **ret_observer,
@@ -51,6 +52,8 @@ void observer_warn(const struct observer *observer, struct list *warnings);
 /* After the command has ended: what must not stay where it is goes away. Adds lines for a person.
  */
 void observer_end(struct observer *observer, struct list *lines);
+/* How much of the disk was set aside so far; more than may be, where that was tried. */
+uint64_t observer_set_aside(const struct observer *observer);
 /* Moves what was refused so far into the attempt, each object once. */
 void observer_take_denials(struct observer *observer, struct attempt *attempt);
 /* How many refused objects more there were than are listed, and how many calls could not be looked

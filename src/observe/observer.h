@@ -44,9 +44,10 @@ struct observer {
 	struct renewal *renewal;
 	struct holding holding;
 	uint32_t last_caller;
-	unsigned streak; /* how often in a row it was the same */
-	bool together;	 /* callers wake us on their own processor */
-	uint64_t unread; /* calls whose paths could not be read */
+	unsigned streak;    /* how often in a row it was the same */
+	bool together;	    /* callers wake us on their own processor */
+	uint64_t unread;    /* calls whose paths could not be read */
+	uint64_t set_aside; /* bytes that fallocate was let go on with */
 };
 
 enum trap_kind {
@@ -59,6 +60,7 @@ enum trap_kind {
 	TRAP_CUT,	   /* a file's length */
 	TRAP_CHANGE,	   /* an existing object's mode, owner, times, attributes */
 	TRAP_CHANGE_BY_FD, /* the same of what an fd is open on */
+	TRAP_ALLOCATE,	   /* space without a write */
 	TRAP_CONNECT,
 	TRAP_BIND,
 	TRAP_SEND,

@@ -31,6 +31,7 @@ struct limits {
 	uint64_t output; /* bytes of output after which the run ends */
 	uint64_t time_ns;
 	uint64_t idle_ns;
+	uint64_t files; /* open at once in one process */
 };
 
 struct request {

@@ -347,6 +347,7 @@ static const struct field {
 	{"output", &size, offsetof(struct request, limits.output)},
 	{"timeout", &duration, offsetof(struct request, limits.time_ns)},
 	{"idle", &duration, offsetof(struct request, limits.idle_ns)},
+	{"files", &count, offsetof(struct request, limits.files)},
 	{"keep_output", &kept, offsetof(struct request, keep_output)},
 	{"agent", &text, offsetof(struct request, agent)},
 	{"session", &text, offsetof(struct request, session)},

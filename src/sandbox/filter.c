@@ -143,7 +143,7 @@ static const struct bpf_rule io_priority_of_one[] = {
 };
 
 /* In the order of the numbers. */
-static const struct bpf_call calls[] = {
+static struct bpf_call calls[] = {
 	{SYS_read, ALLOW},
 	{SYS_write, ALLOW},
 	{SYS_open, ALLOW, open_flags},
@@ -499,6 +499,13 @@ static const struct bpf_call calls[] = {
 	{456 /* futex_requeue */, ALLOW},
 	{462 /* mseal */, ALLOW},
 };
+
+void filter_trap_allocation(void)
+{
+	for (size_t i = 0; i < ELEMENTS(calls); i++)
+		if (calls[i].number == SYS_fallocate)
+			calls[i].action = NOTIFY;
+}
 
 const struct bpf_call *filter_table(size_t *ret_count)
 {

@@ -16,6 +16,9 @@ struct filter_changes {
 
 /* The table before any change, for the tests; in the order of the numbers. */
 const struct bpf_call *filter_table(size_t *ret_count);
+
+/* From here on the supervisor is shown fallocate as well, by which a disk fills without a write. */
+void filter_trap_allocation(void);
 /* With notify off, calls that the supervisor would be shown simply meet the other walls. Returns
  * the length, or -errno. */
 int filter_build(bool notify, const struct filter_changes *changes,

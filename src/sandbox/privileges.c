@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 static int write_map(const char *path, const char *text)
 {
@@ -161,12 +162,28 @@ static int limit(int resource, uint64_t value)
 	return setrlimit((__rlimit_resource_t)resource, &new);
 }
 
-int stage_limits(const struct sandbox *sandbox, struct failure *failure)
+/* Since Linux 5.14 the processes of a user are counted for each user namespace, before for the
+ * whole machine. */
+static bool counts_by_namespace(unsigned walls)
 {
+	struct utsname name;
+	int major, minor;
+
+	return walls & WALL_BIT(WALL_USER_NAMESPACE) && uname(&name) == 0 &&
+	       sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
+	       (major > 5 || (major == 5 && minor >= 14));
+}
+
+int stage_limits(const struct sandbox *sandbox, unsigned walls, struct failure *failure)
+{
+	uint64_t processes = sandbox->own_processes && counts_by_namespace(walls)
+				     ? sandbox->own_processes
+				     : sandbox->processes;
+
 	/* 1, not 0: a core_pattern that pipes into a program outside ignores 0. */
 	if (limit(RLIMIT_CORE, 1) < 0)
 		return stage_fail(failure, "limiting", "core dumps");
-	if (sandbox->processes && limit(RLIMIT_NPROC, sandbox->processes) < 0)
+	if (processes && limit(RLIMIT_NPROC, processes) < 0)
 		return stage_fail(failure, "limiting", "processes");
 	if (sandbox->file_size && limit(RLIMIT_FSIZE, sandbox->file_size) < 0)
 		return stage_fail(failure, "limiting", "the size of files");

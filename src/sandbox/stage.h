@@ -46,7 +46,7 @@ int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text,
 int stage_landlock(const struct sandbox *sandbox, unsigned *walls,
 		   const struct writable_tree *trees, struct failure *failure);
 /* Resource limits of the command. */
-int stage_limits(const struct sandbox *sandbox, struct failure *failure);
+int stage_limits(const struct sandbox *sandbox, unsigned walls, struct failure *failure);
 /* Empty capability sets, locked securebits. */
 int stage_privileges(unsigned walls, struct failure *failure);
 

@@ -79,7 +79,7 @@ static unsigned walls_wanted(const struct ground *ground)
 	return walls & ~walls_switched_off();
 }
 
-static int attach_filter(unsigned walls, const struct filter_changes *changes, int *ret_listener,
+static int attach_filter(unsigned walls, const struct sandbox *sandbox, int *ret_listener,
 			 struct failure *failure)
 {
 	static struct sock_filter program[BPF_ROOM]; /* too large for a comfortable stack */
@@ -91,7 +91,9 @@ static int attach_filter(unsigned walls, const struct filter_changes *changes, i
 		return 0;
 	if (!(walls & WALL_BIT(WALL_NOTIFY)))
 		flags = 0;
-	r = filter_build(flags != 0, changes, program);
+	if (sandbox->trap_allocation)
+		filter_trap_allocation();
+	r = filter_build(flags != 0, &sandbox->filter, program);
 	if (r < 0) {
 		errno = -r;
 		return stage_fail(failure, "building", "the system-call filter");
@@ -284,7 +286,7 @@ static int build(const struct ground *ground, int control, struct sandbox *sandb
 		return -1;
 	if (report->root < 0)
 		return stage_fail(failure, "opening", "/");
-	if (stage_limits(sandbox, failure) < 0 ||
+	if (stage_limits(sandbox, *walls, failure) < 0 ||
 	    build_landlock(sandbox, walls, trees, failure) < 0 ||
 	    join_network(control, report) < 0 || stage_privileges(*walls, failure) < 0)
 		return -1;
@@ -299,7 +301,7 @@ static int build(const struct ground *ground, int control, struct sandbox *sandb
 	 */
 	if (chdir(sandbox->cwd) < 0)
 		return stage_fail(failure, "starting in", sandbox->cwd);
-	return attach_filter(*walls, &sandbox->filter, &report->listener, failure);
+	return attach_filter(*walls, sandbox, &report->listener, failure);
 }
 
 extern char **environ;
