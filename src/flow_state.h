@@ -15,6 +15,7 @@
 #include "run/run.h"
 #include "sandbox/find.h"
 #include "sandbox/identity.h"
+#include "sandbox/ladder.h"
 #include "sandbox/sandbox.h"
 
 /* Everything one request owns on its way. */

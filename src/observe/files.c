@@ -24,6 +24,8 @@ bool may_write(const struct observer *observer, const char *path, const char **r
 {
 	const struct observed *observed = observer->observed;
 
+	if (observed->tmp && path_is_under(path, observed->tmp))
+		return true; /* it lies in ward's state, which is masked */
 	for (size_t i = 0; i < observed->masks->count; i++) {
 		if (!path_is_under(path, observed->masks->items[i]))
 			continue;

@@ -18,8 +18,11 @@ struct observed {
 	int names;    /* the resolver's socket, -1 for none */
 	int root;     /* the sandbox's root, O_PATH */
 	uid_t uid;
+	pid_t init; /* whose children are the sandbox's processes, where no namespace says so */
 	bool own_network; /* the sandbox has a network namespace of its own, and nothing beyond it
 			     may be reached */
+	bool no_network;  /* it has none, and the host's must not be reached */
+	const char *tmp;  /* the session's temporary files where they are not at /tmp, else NULL */
 	const struct list *writable; /* absolute real paths, /tmp included where it is private */
 	const struct list *masks;
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */

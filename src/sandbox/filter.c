@@ -11,6 +11,7 @@
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -500,10 +501,18 @@ static const struct bpf_call calls[] = {
 	{462 /* mseal */, ALLOW},
 };
 
-int filter_build(bool notify, struct sock_filter program[static BPF_ROOM])
+int filter_build(bool notify, const struct filter_rung *rung,
+		 struct sock_filter program[static BPF_ROOM])
 {
-	int length = bpf_build(AUDIT_ARCH_X86_64, calls, ELEMENTS(calls), ABSENT, program);
+	static struct bpf_call changed[ELEMENTS(calls)];
+	int length;
 
+	if (rung) {
+		memcpy(changed, calls, sizeof(calls));
+		filter_descend(notify, rung, changed, ELEMENTS(calls));
+	}
+	length = bpf_build(AUDIT_ARCH_X86_64, rung ? changed : calls, ELEMENTS(calls), ABSENT,
+			   program);
 	for (int i = 0; !notify && i < length; i++)
 		if (program[i].code == (BPF_RET | BPF_K) && program[i].k == NOTIFY)
 			program[i].k = ALLOW;

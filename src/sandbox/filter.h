@@ -5,7 +5,25 @@
 
 #include "bpf.h"
 #include <stdbool.h>
+#include <stdint.h>
 
-/* With notify off, calls that the supervisor would be shown simply meet the other walls. Returns
- * the length, or -errno. */
-int filter_build(bool notify, struct sock_filter program[static BPF_ROOM]);
+/* What the filter must do besides, on a rung below the full set of walls. */
+struct filter_rung {
+	bool no_supervisor; /* no notification to be had: what only the supervisor holds is refused
+			     */
+	bool no_network;    /* no network namespace, and no network wanted: no Internet sockets */
+	bool no_ipc;	    /* no ipc namespace: no System V IPC, no message queues */
+	bool processes;	    /* no pid namespace: limits and scheduling of others are judged */
+	bool signals;	    /* nor Landlock's scope: so are signals */
+	bool truncate;	    /* no mounts, and a Landlock that does not know truncate */
+	uint32_t pass[4];   /* what init shows to be let send its own signals; from getrandom */
+};
+
+/* With notify off, calls that the supervisor would be shown simply meet the other walls. rung: NULL
+ * where nothing was lost. Returns the length, or -errno. */
+int filter_build(bool notify, const struct filter_rung *rung,
+		 struct sock_filter program[static BPF_ROOM]);
+
+/* Changes a copy of the table for a rung. The rules it makes live until the next call. */
+void filter_descend(bool notify, const struct filter_rung *rung, struct bpf_call *calls,
+		    size_t count);

@@ -31,8 +31,16 @@ struct init {
 	struct init_fds fds;
 	int slave;
 	bool alone; /* pid 1 of a namespace: what it leaves behind dies with it */
+	const struct rung *rung;
+	const uint32_t *pass; /* four words that let us signal where the filter would ask */
 	pid_t command;
 };
+
+static void send_signal(const struct init *init, pid_t pid, int signal)
+{
+	(void)syscall(SYS_kill, pid, signal, init->pass[0], init->pass[1], init->pass[2],
+		      init->pass[3]);
+}
 
 /* The errno of the attempt that says most: a file that cannot be run over none found. */
 static int execute(const struct sandbox *sandbox)
@@ -120,6 +128,11 @@ static void become_command(const struct init *init, volatile int *failed)
 	signal(SIGPIPE, sandbox->ignores_pipe ? SIG_IGN : SIG_DFL);
 	signal(SIGCHLD, sandbox->ignores_child ? SIG_IGN : SIG_DFL);
 	sigprocmask(SIG_SETMASK, &sandbox->signal_mask, NULL);
+	if (init->rung->lost & WALL_BIT(WALL_PID_NAMESPACE) &&
+	    landlock_leave_init(init->rung->abi) < 0) {
+		*failed = errno;
+		_exit(127);
+	}
 	*failed = execute(sandbox);
 	_exit(127);
 }
@@ -150,7 +163,7 @@ static void count_resources(const struct init *init, struct init_event *event)
 
 /* Without a pid namespace the orphans are ours, as subreaper: killing one generation makes the next
  * one ours. */
-static void end_children(void)
+static void end_children(const struct init *init)
 {
 	char path[64], text[4096];
 
@@ -166,7 +179,7 @@ static void end_children(void)
 			pid_t pid = (pid_t)strtol(next, &next, 10);
 
 			if (pid > 1)
-				kill(pid, SIGKILL);
+				send_signal(init, pid, SIGKILL);
 			while (*next == ' ')
 				next++;
 		}
@@ -181,7 +194,7 @@ static void end_children(void)
 static _Noreturn void leave(const struct init *init)
 {
 	if (!init->alone)
-		end_children();
+		end_children(init);
 	_exit(0);
 }
 
@@ -240,19 +253,19 @@ static void follow(const struct init *init, struct init_order order)
 	switch (order.kind) {
 	case INIT_SIGNAL:
 		if (order.value > 0 && order.value < NSIG)
-			kill(-init->command, order.value);
+			send_signal(init, -init->command, order.value);
 		break;
 	case INIT_FOREGROUND:
 		if (init->slave >= 0)
 			tcsetpgrp(init->slave, init->command);
-		kill(-init->command, SIGCONT);
+		send_signal(init, -init->command, SIGCONT);
 		break;
 	case INIT_BACKGROUND:
 		if (init->slave >= 0)
 			tcsetpgrp(init->slave, getpid());
 		break;
 	case INIT_CONTINUE:
-		kill(-init->command, SIGCONT);
+		send_signal(init, -init->command, SIGCONT);
 		break;
 	}
 }
@@ -267,13 +280,16 @@ static int patience(uint64_t deadline)
 			       : (int)MIN((deadline - now) / 1000000 + 1, (uint64_t)3600 * 1000);
 }
 
-_Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, const struct init_fds *fds)
+_Noreturn void init_main(const struct sandbox *sandbox, const struct rung *rung,
+			 const uint32_t pass[static 4], const struct init_fds *fds)
 {
 	struct init init = {
 		.sandbox = sandbox,
 		.fds = *fds,
 		.slave = -1,
-		.alone = walls & WALL_BIT(WALL_PID_NAMESPACE),
+		.alone = rung->walls & WALL_BIT(WALL_PID_NAMESPACE),
+		.rung = rung,
+		.pass = pass,
 	};
 	uint64_t deadline = sandbox->time_ns ? monotonic_ns() + sandbox->time_ns + grace_ns : 0;
 	volatile int failed = 0;

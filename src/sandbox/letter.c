@@ -2,6 +2,7 @@
 /* What init is told when the request is judged, as one file of memory: the sandbox, its texts one
  * behind the other, and the masks. Init is a copy of ward from before, the same program with the
  * same structures, so that only what they point to needs a form of its own. */
+#include "allow.h"
 #include "stage.h"
 #include "../base/buffer.h"
 #include "../base/io.h"
@@ -117,12 +118,35 @@ static uint64_t add_texts(struct buffer *letter, char *const *items)
 	return count;
 }
 
-int letter_write(const struct sandbox *sandbox, const struct masks *masks, int *ret_fd,
-		 uint64_t *ret_length)
+/* /tmp is not to be had: what looks for a place for its temporary files finds the session's own. */
+static uint64_t add_environment(struct buffer *letter, char *const *items, const char *tmp)
+{
+	static const char *const names[] = {"TMPDIR=", "TMP=", "TEMP=", "TEMPDIR="};
+	uint64_t count = 0;
+
+	for (; items && *items; items++) {
+		bool leads_away = false;
+
+		for (size_t i = 0; i < ELEMENTS(names); i++)
+			leads_away |= strncmp(*items, names[i], strlen(names[i])) == 0;
+		if (leads_away)
+			continue;
+		add_text(letter, *items);
+		count++;
+	}
+	buffer_add_text(letter, names[0]);
+	add_text(letter, tmp);
+	return count + 1;
+}
+
+int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsigned lost,
+		 int *ret_fd, uint64_t *ret_length, struct error **ret_error)
 {
 	_cleanup_buffer_ struct buffer letter = {0};
 	_cleanup_close_ int fd = -1;
 	struct head head = {.sandbox = *sandbox};
+	bool mounts = !(lost & WALL_BIT(WALL_MOUNT_NAMESPACE));
+	int r = 0;
 
 	buffer_add(&letter, &head, sizeof(head));
 	add_text(&letter, sandbox->cwd);
@@ -131,17 +155,22 @@ int letter_write(const struct sandbox *sandbox, const struct masks *masks, int *
 		add_text(&letter, sandbox->stdio[i].path);
 	head.counts[WRITABLE] = add_texts(&letter, sandbox->writable->items);
 	head.counts[ARGV] = add_texts(&letter, sandbox->argv);
-	head.counts[ENVIRONMENT] = add_texts(&letter, sandbox->environment);
+	head.counts[ENVIRONMENT] =
+		mounts ? add_texts(&letter, sandbox->environment)
+		       : add_environment(&letter, sandbox->environment, sandbox->tmp);
 	head.counts[CANDIDATES] = add_texts(&letter, sandbox->candidates->items);
 	head.texts = letter.length - sizeof(head);
 	memcpy(letter.data, &head, sizeof(head));
-	add_masks(sandbox, masks, &letter);
+	if (mounts)
+		add_masks(sandbox, masks, &letter);
+	else
+		r = allow_records(sandbox, masks, &letter, ret_error);
+	if (r < 0)
+		return r;
 
 	fd = memfd_create("sandbox", MFD_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (write_all(fd, letter.data, letter.length) < 0)
-		return -EIO;
+	if (fd < 0 || write_all(fd, letter.data, letter.length) < 0)
+		return fail(ret_error, E_ENGINE, "there is no memory for what to run");
 	*ret_length = letter.length;
 	*ret_fd = STEAL_FD(fd);
 	return 0;

@@ -182,7 +182,7 @@ static uint32_t ask(int number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, 
 		.nr = number, .arch = AUDIT_ARCH_X86_64, .args = {a, b, c, d, e}};
 
 	if (!length)
-		length = filter_build(true, program);
+		length = filter_build(true, NULL, program);
 	assert_true(length > 0);
 	return run(program, length, &data);
 }
@@ -240,7 +240,7 @@ static void the_real_table_says_what_the_design_says(void **state)
 static void a_foreign_architecture_is_killed(void **state)
 {
 	struct sock_filter program[BPF_ROOM];
-	int length = filter_build(true, program);
+	int length = filter_build(true, NULL, program);
 	struct seccomp_data data = {.nr = SYS_read, .arch = AUDIT_ARCH_I386};
 
 	(void)state;
@@ -250,7 +250,7 @@ static void a_foreign_architecture_is_killed(void **state)
 static void without_a_supervisor_nothing_waits_for_one(void **state)
 {
 	struct sock_filter program[BPF_ROOM];
-	int length = filter_build(false, program);
+	int length = filter_build(false, NULL, program);
 
 	(void)state;
 	for (int i = 0; i < length; i++)
