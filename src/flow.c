@@ -370,6 +370,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.init = flow->entry.init,
 		.own_network = flow->entry.walls & WALL_BIT(WALL_NET_NAMESPACE),
 		.no_network = flow->entry.lost & WALL_BIT(WALL_NET_NAMESPACE),
+		.alone = flow->entry.lost & WALL_BIT(WALL_MOUNT_NAMESPACE),
 		.tmp = flow->entry.lost & WALL_BIT(WALL_TMP) ? flow->session.tmp : NULL,
 		.writable = &flow->writable,
 		.masks = &flow->mask_paths,

@@ -35,7 +35,8 @@ bool may_write(const struct observer *observer, const char *path, const char **r
 	for (size_t i = 0; i < observed->writable->count; i++)
 		if (path_is_under(path, observed->writable->items[i]))
 			return true;
-	return path_is_under(path, "/dev/shm") || path_is_under(path, "/dev/pts") ||
+	return (!observed->alone &&
+		(path_is_under(path, "/dev/shm") || path_is_under(path, "/dev/pts"))) ||
 	       is_process_directory(path);
 }
 
@@ -144,7 +145,7 @@ static void serve_fd(struct observer *observer, const struct seccomp_notif *call
 		return;
 	if (trap->mode >= 0 && call->data.args[trap->mode] & S_ISGID)
 		set_mode(observer, call, trap, fd, found.path, (mode_t)call->data.args[trap->mode]);
-	else
+	else if (!serve_change(observer, call, fd))
 		answer_continue(observer, call->id);
 }
 
@@ -181,6 +182,8 @@ static int find(struct observer *observer, const struct seccomp_notif *call,
 	 * to look at it is refused. */
 	if (sets_group_id(call, trap))
 		answer(observer, call->id, r == -ENOENT ? ENOENT : EPERM);
+	else if (observer->observed->alone && trap->kind == TRAP_CHANGE)
+		answer(observer, call->id, r == 0 || r == -EFAULT ? EACCES : -r);
 	else
 		answer_continue(observer, call->id);
 	return 0;
@@ -241,6 +244,12 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 					 (mode_t)call->data.args[trap->mode]);
 			else
 				answer(observer, call->id, ENOENT);
+			return;
+		}
+		if (trap->kind == TRAP_CHANGE && found.exists && serve_change(observer, call, fd))
+			return;
+		if (trap->kind == TRAP_CHANGE && observer->observed->alone && !found.exists) {
+			answer(observer, call->id, ENOENT);
 			return;
 		}
 	}

@@ -22,6 +22,7 @@ struct observed {
 	bool own_network; /* the sandbox has a network namespace of its own, and nothing beyond it
 			     may be reached */
 	bool no_network;  /* it has none, and the host's must not be reached */
+	bool alone;	  /* no mounts: Landlock is the only wall around files */
 	const char *tmp;  /* the session's temporary files where they are not at /tmp, else NULL */
 	const struct list *writable; /* absolute real paths, /tmp included where it is private */
 	const struct list *masks;

@@ -83,6 +83,9 @@ bool may_write(const struct observer *observer, const char *path, const char **r
 
 void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		 const struct trap *trap);
+/* Performs a change of mode, owner, times or attributes on the object, where the walls do not
+ * decide it; false: they do, and nothing was answered. */
+bool serve_change(struct observer *observer, const struct seccomp_notif *call, int fd);
 void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 		   const struct trap *trap);
 void serve_processes(struct observer *observer, const struct seccomp_notif *call,

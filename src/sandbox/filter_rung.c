@@ -76,10 +76,26 @@ static const struct bpf_rule own_io_priority[] = {
 	{1, BPF_MASKED_IS, ALL, 0, ALLOW},
 	END,
 };
+/* Whoever is made the owner of a file is sent SIGIO, or whatever F_SETSIG says. */
+static const struct bpf_rule no_owner[] = {
+	{1, BPF_MASKED_IS, ALL, F_SETOWN, REFUSE},
+	{1, BPF_MASKED_IS, ALL, F_SETOWN_EX, REFUSE},
+	END,
+};
+static const struct bpf_rule no_owner_by_ioctl[] = {
+	{1, BPF_MASKED_IS, ALL, 0x8901 /* FIOSETOWN */, REFUSE},
+	{1, BPF_MASKED_IS, ALL, 0x8902 /* SIOCSPGRP */, REFUSE},
+	END,
+};
 static const struct change among_processes[] = {
-	{SYS_prlimit64, WATCH, oneself},	  {SYS_setpriority, WATCH, own_priority},
-	{SYS_ioprio_set, WATCH, own_io_priority}, {SYS_sched_setparam, WATCH, oneself},
-	{SYS_sched_setscheduler, WATCH, oneself}, {SYS_sched_setaffinity, WATCH, oneself},
+	{SYS_fcntl, 0, no_owner},
+	{SYS_ioctl, 0, no_owner_by_ioctl},
+	{SYS_prlimit64, WATCH, oneself},
+	{SYS_setpriority, WATCH, own_priority},
+	{SYS_ioprio_set, WATCH, own_io_priority},
+	{SYS_sched_setparam, WATCH, oneself},
+	{SYS_sched_setscheduler, WATCH, oneself},
+	{SYS_sched_setaffinity, WATCH, oneself},
 	{SYS_sched_setattr, WATCH, oneself},
 };
 
@@ -94,16 +110,6 @@ static struct bpf_rule by_init[] = {
 	{5, BPF_MASKED_IS, ALL, 0, ALLOW},
 	END,
 };
-static const struct bpf_rule no_owner[] = {
-	{1, BPF_MASKED_IS, ALL, F_SETOWN, REFUSE},
-	{1, BPF_MASKED_IS, ALL, F_SETOWN_EX, REFUSE},
-	END,
-};
-static const struct bpf_rule no_owner_by_ioctl[] = {
-	{1, BPF_MASKED_IS, ALL, 0x8901 /* FIOSETOWN */, REFUSE},
-	{1, BPF_MASKED_IS, ALL, 0x8902 /* SIOCSPGRP */, REFUSE},
-	END,
-};
 static const struct change among_signals[] = {
 	{SYS_kill, WATCH, by_init},
 	{SYS_tkill, WATCH, NULL},
@@ -111,9 +117,17 @@ static const struct change among_signals[] = {
 	{SYS_rt_sigqueueinfo, WATCH, NULL},
 	{SYS_rt_tgsigqueueinfo, WATCH, NULL},
 	{SYS_pidfd_send_signal, WATCH, NULL},
-	{SYS_fcntl, 0, no_owner},
-	{SYS_ioctl, 0, no_owner_by_ioctl},
 };
+
+/* Flags of a file can be set by whoever owns it and may read it. */
+static const struct bpf_rule no_flags[] = {
+	{1, BPF_MASKED_IS, ALL, 0x40086602 /* FS_IOC_SETFLAGS */, REFUSE},
+	{1, BPF_MASKED_IS, ALL, 0x40046602 /* FS_IOC32_SETFLAGS */, REFUSE},
+	{1, BPF_MASKED_IS, ALL, 0x40087602 /* FS_IOC_SETVERSION */, REFUSE},
+	{1, BPF_MASKED_IS, ALL, 0x401c5820 /* FS_IOC_FSSETXATTR */, REFUSE},
+	END,
+};
+static const struct change without_mounts[] = {{SYS_ioctl, 0, no_flags}};
 
 /* O_TRUNC without the right to write cuts a file all the same. */
 static const struct bpf_rule no_cut_1[] = {
@@ -201,6 +215,8 @@ void filter_descend(bool notify, const struct filter_rung *rung, struct bpf_call
 		change_calls(among_processes, ELEMENTS(among_processes), notify, calls, count);
 	if (rung->signals)
 		change_calls(among_signals, ELEMENTS(among_signals), notify, calls, count);
+	if (rung->no_mounts)
+		change_calls(without_mounts, ELEMENTS(without_mounts), notify, calls, count);
 	if (rung->truncate)
 		change_calls(without_truncate, ELEMENTS(without_truncate), notify, calls, count);
 }

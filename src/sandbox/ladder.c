@@ -62,24 +62,27 @@ const char *ladder_no_floor(unsigned lost)
 	return NULL;
 }
 
-/* What is lost without a wall, in the order in which it matters. unless: said by another line. */
+/* What is lost without a wall, in the order in which it matters. unless: said by another line;
+ * only_with: lost as well. */
 static const struct {
 	enum wall wall;
-	unsigned unless;
+	unsigned unless, only_with;
 	const char *text;
 } losses[] = {
-	{WALL_MOUNT_NAMESPACE, 0,
+	{WALL_MOUNT_NAMESPACE, 0, 0,
 	 "files are kept by Landlock alone (names in denied directories can be listed, nothing new "
 	 "can be made in a directory that holds a secret, temporary files are in $TMPDIR)"},
-	{WALL_USER_NAMESPACE, WALL_BIT(WALL_MOUNT_NAMESPACE),
+	{WALL_USER_NAMESPACE, WALL_BIT(WALL_MOUNT_NAMESPACE), 0,
 	 "root inside is the machine's root, without its powers"},
-	{WALL_LANDLOCK, 0, "files are kept by mounts alone, without Landlock beside them"},
-	{WALL_NOTIFY, 0, "what is refused is not known, and unix sockets are refused"},
-	{WALL_PID_NAMESPACE, 0, "other processes can be seen, though not touched"},
-	{WALL_NET_NAMESPACE, 0, "no Internet socket can be made, not even to loopback"},
-	{WALL_IPC_NAMESPACE, 0, "System V IPC and message queues are refused"},
-	{WALL_PROC, 0, "memory and processes are not counted, for /proc is the host's"},
-	{WALL_CGROUP_NAMESPACE, WALL_BIT(WALL_PROC),
+	{WALL_LANDLOCK, 0, 0, "files are kept by mounts alone, without Landlock beside them"},
+	{WALL_NOTIFY, 0, 0, "what is refused is not known, and unix sockets are refused"},
+	{WALL_NOTIFY, 0, WALL_BIT(WALL_MOUNT_NAMESPACE),
+	 "modes, owners and times of the user's own files outside can be changed"},
+	{WALL_PID_NAMESPACE, 0, 0, "other processes can be seen, though not touched"},
+	{WALL_NET_NAMESPACE, 0, 0, "no Internet socket can be made, not even to loopback"},
+	{WALL_IPC_NAMESPACE, 0, 0, "System V IPC and message queues are refused"},
+	{WALL_PROC, 0, 0, "memory and processes are not counted, for /proc is the host's"},
+	{WALL_CGROUP_NAMESPACE, WALL_BIT(WALL_PROC), 0,
 	 "names of the host's control groups can be seen"},
 };
 
@@ -112,6 +115,7 @@ char *ladder_explain(unsigned lost, int abi, enum network network)
 
 	for (size_t i = 0; i < ELEMENTS(losses); i++) {
 		if (!(lost & WALL_BIT(losses[i].wall)) || lost & losses[i].unless ||
+		    losses[i].only_with & ~lost ||
 		    (losses[i].wall == WALL_NET_NAMESPACE && network == NETWORK_FULL))
 			continue;
 		add_loss(&text, losses[i].text);

@@ -147,6 +147,7 @@ int stage_filter(struct rung *rung, bool no_network, const uint32_t pass[static 
 		.no_ipc = lost & WALL_BIT(WALL_IPC_NAMESPACE),
 		.processes = among_others,
 		.signals = among_others && rung->abi < LANDLOCK_SIGNALS,
+		.no_mounts = alone,
 		.truncate = alone && rung->abi < LANDLOCK_TRUNCATES,
 		.pass = {pass[0], pass[1], pass[2], pass[3]},
 	};
