@@ -71,7 +71,7 @@ static const struct {
 } losses[] = {
 	{WALL_MOUNT_NAMESPACE, 0, 0,
 	 "files are kept by Landlock alone (names in denied directories can be listed, nothing new "
-	 "can be made in a directory that holds a secret, temporary files are in $TMPDIR)"},
+	 "can be made in a directory above a secret, temporary files are in $TMPDIR)"},
 	{WALL_USER_NAMESPACE, WALL_BIT(WALL_MOUNT_NAMESPACE), 0,
 	 "root inside is the machine's root, without its powers"},
 	{WALL_LANDLOCK, 0, 0, "files are kept by mounts alone, without Landlock beside them"},
