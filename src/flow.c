@@ -283,7 +283,7 @@ static void notice_walls(struct flow *flow)
 		return;
 	list_add(&flow->result->warnings, text);
 	if (flow->session.fresh)
-		flow_say(flow, "%s", text);
+		flow_say(flow, "%s; `ward doctor` says why", text);
 }
 
 /* 5. The rest of the sandbox: what must be masked is looked for, the run recorded, init told. */

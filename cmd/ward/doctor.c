@@ -127,9 +127,10 @@ static json_t *missing_to_json(unsigned lost)
 
 	for (unsigned wall = 0; wall < WALL_COUNT; wall++)
 		if (lost & WALL_BIT(wall))
-			json_array_append_new(array, json_pack("{s:s, s:s}", "wall",
-							       wall_name((enum wall)wall), "why",
-							       ladder_remedy((enum wall)wall)));
+			json_array_append_new(
+				array,
+				json_pack("{s:s, s:s}", "wall", wall_name((enum wall)wall), "why",
+					  ladder_remedy(ladder_cause((enum wall)wall, lost))));
 	return array;
 }
 
@@ -185,6 +186,28 @@ static void show_row(const char *wall, enum colour colour, const char *state, co
 	putchar('\n');
 }
 
+/* One row for each cause, and behind it what went with it. */
+static void show_missing(unsigned lost)
+{
+	for (unsigned cause = 0; cause < WALL_COUNT; cause++) {
+		_cleanup_buffer_ struct buffer with = {0};
+
+		if (!(lost & WALL_BIT(cause)) || ladder_cause((enum wall)cause, lost) != cause)
+			continue;
+		buffer_add_text(&with, ladder_remedy((enum wall)cause));
+		for (unsigned wall = 0; wall < WALL_COUNT; wall++)
+			if (wall != cause && lost & WALL_BIT(wall) &&
+			    ladder_cause((enum wall)wall, lost) == cause)
+				buffer_printf(&with, "%s%s",
+					      strstr(buffer_text(&with), "; with it: ")
+						      ? ", "
+						      : "; with it: ",
+					      wall_name((enum wall)wall));
+		show_row(wall_name((enum wall)cause), COLOUR_YELLOW, "not here",
+			 buffer_text(&with));
+	}
+}
+
 static void show_table(const struct machine *machine, const struct finding *findings,
 		       struct rung rung)
 {
@@ -204,10 +227,7 @@ static void show_table(const struct machine *machine, const struct finding *find
 		else
 			show_row(probes[i].wall, COLOUR_YELLOW, "not here", finding->how);
 	}
-	for (unsigned wall = 0; wall < WALL_COUNT; wall++)
-		if (rung.lost & WALL_BIT(wall))
-			show_row(wall_name((enum wall)wall), COLOUR_YELLOW, "not here",
-				 ladder_remedy((enum wall)wall));
+	show_missing(rung.lost);
 	putchar('\n');
 	if (rung.lost || rung.abi < LANDLOCK_WHOLE) {
 		_cleanup_free_ char *lost = ladder_explain(rung.lost, rung.abi, NETWORK_NONE);

@@ -131,8 +131,18 @@ char *ladder_explain(unsigned lost, int abi, enum network network)
 	}
 	if (!text.length)
 		return NULL;
-	buffer_add_text(&text, "; `ward doctor` says why");
 	return strdup(buffer_text(&text));
+}
+
+enum wall ladder_cause(enum wall wall, unsigned lost)
+{
+	if (MOUNTS & WALL_BIT(wall) && lost & WALL_BIT(WALL_MOUNT_NAMESPACE))
+		wall = WALL_MOUNT_NAMESPACE;
+	if (wall == WALL_PROC && lost & WALL_BIT(WALL_PID_NAMESPACE))
+		wall = WALL_PID_NAMESPACE;
+	return NAMESPACES & WALL_BIT(wall) && lost & WALL_BIT(WALL_USER_NAMESPACE)
+		       ? WALL_USER_NAMESPACE
+		       : wall;
 }
 
 const char *ladder_remedy(enum wall wall)
@@ -143,6 +153,14 @@ const char *ladder_remedy(enum wall wall)
 					"user.max_user_namespaces, "
 					"kernel.apparmor_restrict_unprivileged_userns, or "
 					"the seccomp profile of the container",
+		[WALL_MOUNT_NAMESPACE] =
+			"mounting is refused in a namespace of one's own: look at "
+			"user.max_mnt_namespaces, AppArmor, or the container's profile",
+		[WALL_PID_NAMESPACE] = "look at user.max_pid_namespaces",
+		[WALL_IPC_NAMESPACE] = "look at user.max_ipc_namespaces and CONFIG_IPC_NS",
+		[WALL_UTS_NAMESPACE] = "look at user.max_uts_namespaces and CONFIG_UTS_NS",
+		[WALL_NET_NAMESPACE] = "look at user.max_net_namespaces and CONFIG_NET_NS",
+		[WALL_CGROUP_NAMESPACE] = "look at user.max_cgroup_namespaces and CONFIG_CGROUPS",
 		[WALL_LANDLOCK] =
 			"Linux 5.13 or newer with landlock in the lsm= list of the kernel "
 			"command line has it",
@@ -153,7 +171,7 @@ const char *ladder_remedy(enum wall wall)
 		[WALL_SECCOMP] = "the kernel was built without CONFIG_SECCOMP_FILTER",
 	};
 
-	return remedies[wall] ? remedies[wall] : remedies[WALL_USER_NAMESPACE];
+	return remedies[wall] ? remedies[wall] : "`ward doctor` says what this machine gives";
 }
 
 unsigned ladder_lost(void)

@@ -29,6 +29,8 @@ enum { LANDLOCK_WHOLE = 6, LANDLOCK_REFERS = 2, LANDLOCK_TRUNCATES = 3, LANDLOCK
 /* What was lost with these walls, in one line that a user understands, NULL where nothing was. abi:
  * Landlock's, where it stood. Caller frees. */
 char *ladder_explain(unsigned lost, int abi, enum network network);
+/* The wall whose loss took this one with it; itself where that is the cause. */
+enum wall ladder_cause(enum wall wall, unsigned lost);
 /* Why a wall is not to be had on most machines that lack it, and how to get it; never NULL. */
 const char *ladder_remedy(enum wall wall);
 

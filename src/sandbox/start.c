@@ -539,7 +539,7 @@ int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct e
 	return 0;
 }
 
-static int explain(const struct failure *failure, struct error **ret_error)
+static int explain(const struct failure *failure, unsigned lost, struct error **ret_error)
 {
 	if (strcmp(failure->stage, FAILED_FLOOR) == 0) {
 		fail(ret_error, E_ENGINE,
@@ -558,7 +558,8 @@ static int explain(const struct failure *failure, struct error **ret_error)
 		fail(ret_error, E_ENGINE,
 		     "the policy requires the wall %s, which this machine does not give",
 		     failure->object);
-		return error_hint(ret_error, "%s", ladder_remedy((enum wall)wall));
+		return error_hint(ret_error, "%s",
+				  ladder_remedy(ladder_cause((enum wall)wall, lost)));
 	}
 	fail_errno(ret_error, E_ENGINE, failure->errnum, "building the sandbox: %s %s",
 		   failure->stage, failure->object);
@@ -628,7 +629,7 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 				  report.failure.stage, report.failure.object);
 	}
 	if (report.failure.errnum)
-		return explain(&report.failure, ret_error);
+		return explain(&report.failure, report.rung.lost, ret_error);
 	entry->walls = report.rung.walls;
 	entry->lost = report.rung.lost;
 	entry->abi = report.rung.abi;
