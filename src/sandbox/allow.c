@@ -22,6 +22,7 @@ static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full"
 
 struct allow {
 	const struct masks *masks;
+	const struct list *held; /* left out as well; NULL: none */
 	struct buffer *text;
 	size_t records;
 	bool whole; /* of the file system: what mounts replace is left out as well */
@@ -51,7 +52,7 @@ static bool is_denied(const struct allow *allow, const char *path)
 	for (size_t i = 0; i < allow->masks->count; i++)
 		if (path_is_under(path, allow->masks->items[i].path))
 			return true;
-	return false;
+	return allow->held && list_has(allow->held, path);
 }
 
 static bool holds_denied(const struct allow *allow, const char *path)
@@ -60,6 +61,9 @@ static bool holds_denied(const struct allow *allow, const char *path)
 		return true;
 	for (size_t i = 0; i < allow->masks->count; i++)
 		if (path_is_under(allow->masks->items[i].path, path))
+			return true;
+	for (size_t i = 0; allow->held && i < allow->held->count; i++)
+		if (path_is_under(allow->held->items[i], path))
 			return true;
 	return false;
 }
@@ -102,16 +106,19 @@ static int add_tree(struct allow *allow, char kind, const char *path, unsigned d
 	return r;
 }
 
-int allow_records(const struct sandbox *sandbox, const struct masks *masks, struct buffer *text,
-		  struct error **ret_error)
+int allow_records(const struct sandbox *sandbox, const struct masks *masks, const struct list *held,
+		  struct buffer *text, struct error **ret_error)
 {
 	struct allow allow = {.masks = masks, .text = text, .whole = true};
 	char resolver[PATH_MAX];
 	int r = add_tree(&allow, 'r', "/", 0, ret_error);
 
 	allow.whole = false;
+	allow.held = held;
 	for (size_t i = 0; r == 0 && i < sandbox->writable->count; i++)
 		r = add_tree(&allow, 'w', sandbox->writable->items[i], 0, ret_error);
+	for (size_t i = 0; i < held->count; i++)
+		add_if_there(&allow, 'r', held->items[i]);
 	/* Below ward's own state, which is denied: nothing in it is. */
 	if (sandbox->tmp)
 		add_if_there(&allow, 'w', sandbox->tmp);

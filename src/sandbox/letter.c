@@ -65,7 +65,7 @@ static void add_record(struct buffer *text, char kind, dev_t device, ino_t inode
 
 /* ward's own program may lie in the workspace (a clone of its repository), and is executed outside
  * at the next call: it and its launcher are held read-only. */
-static void add_own_program(const struct sandbox *sandbox, struct list *pins, struct buffer *text)
+static void find_own_programs(const struct sandbox *sandbox, struct list *programs)
 {
 	char self[PATH_MAX], launcher[PATH_MAX + 16];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -80,10 +80,22 @@ static void add_own_program(const struct sandbox *sandbox, struct list *pins, st
 	for (size_t i = 0; i < ELEMENTS(own); i++) {
 		_cleanup_free_ char *path = path_normalise(own[i]);
 
-		if (!is_writable(sandbox, path) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		if (is_writable(sandbox, path) && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+			list_add(programs, path);
+	}
+}
+
+static void add_own_programs(const struct sandbox *sandbox, struct list *pins, struct buffer *text)
+{
+	_cleanup_list_ struct list programs = {0};
+	struct stat st;
+
+	find_own_programs(sandbox, &programs);
+	for (size_t i = 0; i < programs.count; i++) {
+		if (lstat(programs.items[i], &st) < 0)
 			continue;
-		add_pins(sandbox, path, pins);
-		add_record(text, 'R', st.st_dev, st.st_ino, path);
+		add_pins(sandbox, programs.items[i], pins);
+		add_record(text, 'R', st.st_dev, st.st_ino, programs.items[i]);
 	}
 }
 
@@ -93,7 +105,7 @@ static void add_masks(const struct sandbox *sandbox, const struct masks *masks, 
 	_cleanup_list_ struct list pins = {0};
 	_cleanup_buffer_ struct buffer own = {0};
 
-	add_own_program(sandbox, &pins, &own);
+	add_own_programs(sandbox, &pins, &own);
 	for (size_t i = 0; i < masks->count; i++)
 		add_pins(sandbox, masks->items[i].path, &pins);
 	for (size_t i = 0; i < pins.count; i++)
@@ -145,6 +157,7 @@ int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsig
 	_cleanup_buffer_ struct buffer letter = {0};
 	_cleanup_close_ int fd = -1;
 	struct head head = {.sandbox = *sandbox};
+	_cleanup_list_ struct list programs = {0};
 	bool mounts = !(lost & WALL_BIT(WALL_MOUNT_NAMESPACE));
 	int r = 0;
 
@@ -161,10 +174,12 @@ int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsig
 	head.counts[CANDIDATES] = add_texts(&letter, sandbox->candidates->items);
 	head.texts = letter.length - sizeof(head);
 	memcpy(letter.data, &head, sizeof(head));
-	if (mounts)
+	if (mounts) {
 		add_masks(sandbox, masks, &letter);
-	else
-		r = allow_records(sandbox, masks, &letter, ret_error);
+	} else {
+		find_own_programs(sandbox, &programs);
+		r = allow_records(sandbox, masks, &programs, &letter, ret_error);
+	}
 	if (r < 0)
 		return r;
 

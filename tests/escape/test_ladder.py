@@ -273,3 +273,26 @@ def test_abstract_sockets_are_reached_by_nobody_without_a_scope(place):
         server.listen()
         code, said = poorer(place, "namespaces,abi4", [place.ward, "run", "--quiet", "--", place.program("sockets"), "abstract", name])
     assert code == REFUSED, said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("features", ["none", "userns"])
+def test_root_in_a_users_workspace_builds_all_that_root_can(make_place, features):
+    """It becomes that user, and keeps what namespaces take until they stand."""
+    place = make_place("user")
+    root = make_place("root")
+    code, said = root.run([root.program("without"), features, place.ward, "run", "--json", "--", "sh", "-c", "id -u; grep Cap /proc/self/status"],
+                          cwd=place.workspace)
+    result = json.loads(said)
+    assert code == 0 and result["stdout"].split()[0] == str(place.uid), said
+    assert set(result["stdout"].split()[2::2]) == {"0" * 16}
+    assert FULL - set(result["attempts"][0]["walls"]) == ({"userns"} if features == "userns" else set())
+
+
+def test_wards_own_program_stays_as_it_is_without_mounts(place):
+    own = place.copy(place.ward, place.workspace / "ward")
+    before = own.read_bytes()
+    for script in ("echo x >> ward", "rm -f ward", "mv ward other", "cp /bin/true new && mv new ward"):
+        code, said = place.run([place.program("without"), "namespaces", own, "run", "--quiet", "--", "sh", "-c", script])
+        assert code != 0 and own.read_bytes() == before, (script, said)
+    assert place.run([place.program("without"), "namespaces", own, "run", "--quiet", "--", own, "--version"])[0] == 0

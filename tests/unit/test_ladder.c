@@ -254,17 +254,27 @@ static void kinds_of(const struct buffer *text, const char *path, char kinds[sta
 static void what_is_denied_is_left_out_and_what_is_beside_it_is_not(void **state)
 {
 	char top[] = "/var/tmp/ward-allow-XXXXXX", path[200], kinds[8];
-	static const char *const made[] = {"w", "w/sub", "w/other", "home", "home/.aws"};
+	static const char *const made[] = {"w", "w/sub", "w/other", "w/bin", "home", "home/.aws"};
 	static const struct {
 		const char *path, *kinds;
 	} expected[] = {
-		{"", "l"},	     {"/w", "ll"},	    {"/w/sub", "ll"},
-		{"/w/other", "rw"},  {"/w/sub/code", "rw"}, {"/w/sub/.env", ""},
-		{"/home", "l"},	     {"/home/.aws", ""},    {"/home/.aws/key", ""},
-		{"/home/open", "r"}, {"/w/link", ""},
+		{"", "l"},
+		{"/w", "ll"},
+		{"/w/sub", "ll"},
+		{"/w/other", "rw"},
+		{"/w/sub/code", "rw"},
+		{"/w/sub/.env", ""},
+		{"/home", "l"},
+		{"/home/.aws", ""},
+		{"/home/.aws/key", ""},
+		{"/home/open", "r"},
+		{"/w/link", ""},
+		{"/w/bin", "rl"},
+		{"/w/bin/ward", "r"},
+		{"/w/bin/tool", "w"},
 	};
 	_cleanup_buffer_ struct buffer text = {0};
-	_cleanup_list_ struct list writable = {0};
+	_cleanup_list_ struct list writable = {0}, held = {0};
 	struct mask items[2] = {{.is_directory = false}, {.is_directory = true}};
 	const struct masks masks = {.items = items, .count = 2};
 	const struct sandbox sandbox = {.writable = &writable};
@@ -275,9 +285,9 @@ static void what_is_denied_is_left_out_and_what_is_beside_it_is_not(void **state
 		snprintf(path, sizeof(path), "%s/%s", top, made[i]);
 		assert_int_equal(mkdir(path, 0700), 0);
 	}
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		static const char *const files[] = {"w/sub/.env", "w/sub/code", "home/.aws/key",
-						    "home/open"};
+						    "home/open",  "w/bin/ward", "w/bin/tool"};
 
 		snprintf(path, sizeof(path), "%s/%s", top, files[i]);
 		touch(path);
@@ -287,7 +297,8 @@ static void what_is_denied_is_left_out_and_what_is_beside_it_is_not(void **state
 	list_add_printf(&writable, "%s/w", top);
 	assert_true(asprintf(&items[0].path, "%s/w/sub/.env", top) > 0);
 	assert_true(asprintf(&items[1].path, "%s/home/.aws", top) > 0);
-	assert_int_equal(allow_records(&sandbox, &masks, &text, NULL), 0);
+	list_add_printf(&held, "%s/w/bin/ward", top);
+	assert_int_equal(allow_records(&sandbox, &masks, &held, &text, NULL), 0);
 	for (size_t i = 0; i < ELEMENTS(expected); i++) {
 		snprintf(path, sizeof(path), "%s%s", top, expected[i].path);
 		kinds_of(&text, path, kinds);
