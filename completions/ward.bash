@@ -21,7 +21,7 @@ _ward()
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run check log show audit policy grants session serve --help --version' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy grants session serve --help --version' -- "$word")
 		return
 	fi
 
@@ -93,7 +93,7 @@ _ward()
 	fi
 
 	case $verb in
-	log) words='--json' ;;
+	doctor | log) words='--json --help' ;;
 	show) words='last --json' ;;
 	audit) words='verify export' ;;
 	policy) words='check show trust untrust --help' ;;

@@ -315,6 +315,19 @@ static void write_accounts(struct flow *flow)
 	}
 }
 
+/* What this machine does not give is said: to a person once a session, in the result always. */
+static void notice_walls(struct flow *flow)
+{
+	_cleanup_free_ char *text =
+		ladder_explain(flow->entry.lost, flow->entry.abi, flow->verdict.network);
+
+	if (!text || list_has(&flow->result->warnings, text))
+		return;
+	list_add(&flow->result->warnings, text);
+	if (flow->session.fresh)
+		flow_say(flow, "%s; `ward doctor` says why", text);
+}
+
 /* 5. The rest of the sandbox: what must be masked is looked for, the run recorded, init told. */
 static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_error)
 {
@@ -373,15 +386,19 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 			cgroup_add(flow->group, flow->entry.init);
 		if (r == 0)
 			r = sandbox_release(sandbox, &flow->entry, &flow->masks, ret_error);
-		if (r == 0 || !*ret_error || (*ret_error)->errnum != ESTALE)
-			break; /* else a second run on this workspace moved something while we
-				  looked */
+		/* Else a second run on this workspace moved something while we looked, or this
+		 * machine refuses a wall and the sandbox is begun again without. */
+		if (r == 0 || !*ret_error ||
+		    ((*ret_error)->errnum != ESTALE && (*ret_error)->errnum != ERESTART))
+			break;
 	}
 	if (r == 0 && flow->verdict.level != LEVEL_NONE)
 		r = identity_give_up(ret_error);
 	for (size_t i = 0; i < flow->masks.count; i++)
 		if (mask_hides(&flow->masks.items[i]))
 			list_add(&flow->mask_paths, flow->masks.items[i].path);
+	if (r == 0)
+		notice_walls(flow);
 	return r;
 }
 
@@ -405,7 +422,11 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.names = flow->entry.names,
 		.root = flow->entry.root,
 		.uid = flow->identity.uid,
+		.init = flow->entry.init,
 		.own_network = flow->entry.walls & WALL_BIT(WALL_NET_NAMESPACE),
+		.no_network = flow->entry.lost & WALL_BIT(WALL_NET_NAMESPACE),
+		.alone = flow->entry.lost & WALL_BIT(WALL_MOUNT_NAMESPACE),
+		.tmp = flow->entry.lost & WALL_BIT(WALL_TMP) ? flow->session.tmp : NULL,
 		.areas = &flow->masks.areas,
 		.guarded = flow->entry.walls & WALL_BIT(WALL_GUARD) ? &flow->masks.trees : NULL,
 		.own_mounts = flow->masks.guarded && (flow->entry.walls & masked) == masked,
@@ -413,7 +434,6 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.quarantine = flow->quarantine,
 		.sockets = &flow->verdict.permissions.sockets,
 		.covered = (flow->entry.walls & masked) == masked ? &flow->masks : NULL,
-		.init = flow->entry.init,
 		.pidfd = flow->entry.walls & WALL_BIT(WALL_PID_NAMESPACE) ? flow->entry.pidfd : -1,
 		.control = flow->entry.control,
 		.disk = flow->verdict.limits.disk,

@@ -17,6 +17,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/find.h"
 #include "sandbox/identity.h"
+#include "sandbox/ladder.h"
 #include "sandbox/sandbox.h"
 
 /* Everything one request owns on its way. */

@@ -31,6 +31,7 @@ static const struct {
 } verbs[] = {
 	{"run", verb_run, "run a command or script in the sandbox"},
 	{"check", verb_check, "say what would be decided, run nothing"},
+	{"doctor", verb_doctor, "try to break out of the sandbox, and say what held"},
 	{"log", verb_log, "list runs, newest first"},
 	{"show", verb_show, "show one run: ward show RUN, ward show last"},
 	{"audit", verb_audit, "verify or export the audit log"},

@@ -78,7 +78,7 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 					       : object);
 		return true;
 	}
-	if (is_beyond(object))
+	if (object[0] != '/' || is_beyond(object))
 		return false;
 	path = writable_for(object);
 	buffer_add_text(text, "--write ");

@@ -27,11 +27,14 @@ bool may_write(const struct observer *observer, const char *path, const char **r
 {
 	const struct area *area = areas_find(observer->observed->areas, path);
 
+	if (observer->observed->tmp && path_is_under(path, observer->observed->tmp))
+		return true; /* it lies in ward's state, which is masked */
 	if (area && area->state == STATE_WRITABLE)
 		return true;
 	if (area && (area->rule || area->state == STATE_DENIED))
 		*ret_rule = area->rule ? area->rule : rule_masked;
-	return path_is_under(path, "/dev/shm") || path_is_under(path, "/dev/pts") ||
+	return (!observer->observed->alone &&
+		(path_is_under(path, "/dev/shm") || path_is_under(path, "/dev/pts"))) ||
 	       is_process_directory(path);
 }
 
@@ -149,7 +152,7 @@ static void serve_fd(struct observer *observer, const struct seccomp_notif *call
 	char link[64];
 	ssize_t length;
 
-	if (!shares_group && is_own_by_fd(observer, call)) {
+	if (!shares_group && !observer->observed->alone && is_own_by_fd(observer, call)) {
 		answer_continue(observer, call->id);
 		return;
 	}
@@ -166,7 +169,7 @@ static void serve_fd(struct observer *observer, const struct seccomp_notif *call
 		return;
 	if (shares_group)
 		set_mode(observer, call, trap, fd, found.path, (mode_t)call->data.args[trap->mode]);
-	else
+	else if (!serve_change(observer, call, fd))
 		answer_continue(observer, call->id);
 }
 
@@ -219,6 +222,8 @@ static void serve_unfound(struct observer *observer, const struct seccomp_notif 
 {
 	if (sets_group_id(call, trap))
 		answer(observer, call->id, error == ENOENT ? ENOENT : EPERM);
+	else if (observer->observed->alone && trap->kind == TRAP_CHANGE)
+		answer(observer, call->id, error == 0 || error == EFAULT ? EACCES : error);
 	else if (trap->kind != TRAP_OPEN || goes_on(observer, flags))
 		answer_continue(observer, call->id);
 	else if (caller_fd_named(text) >= 0)
@@ -298,15 +303,20 @@ static int change(const struct seccomp_notif *call, const struct trap *trap, int
 }
 
 /* Mode, owner, times, length of something in a holder. */
-static void serve_change(struct observer *observer, const struct seccomp_notif *call,
-			 const struct trap *trap, const struct found *found)
+static void serve_kept(struct observer *observer, const struct seccomp_notif *call,
+		       const struct trap *trap, const struct found *found)
 {
 	enum guard guard = hold_judge(observer, found->path);
 	_cleanup_close_ int parent = -1;
 	int r = 0;
 
+	if (!found->exists && observer->observed->alone) {
+		answer(observer, call->id, ENOENT);
+		return;
+	}
 	if (!hold_needs_host(observer, found->fd, found->path, guard) || !found->exists) {
-		answer_continue(observer, call->id);
+		if (!serve_change(observer, call, found->fd))
+			answer_continue(observer, call->id);
 		return;
 	}
 	/* Modes and times of a configuration set nothing in it; git tries out on it whether modes
@@ -372,5 +382,5 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 	else if (sets_group_id(call, trap))
 		set_mode(observer, call, trap, fd, found.path, (mode_t)call->data.args[trap->mode]);
 	else
-		serve_change(observer, call, trap, &found);
+		serve_kept(observer, call, trap, &found);
 }

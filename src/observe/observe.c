@@ -55,6 +55,20 @@ static const struct trap traps[] = {
 	{SYS_connect, "connect", TRAP_CONNECT, -1, -1, -1, -1, -1, -1, false},
 	{SYS_bind, "bind", TRAP_BIND, -1, -1, -1, -1, -1, -1, false},
 	{SYS_sendto, "sendto", TRAP_SEND, -1, -1, -1, -1, -1, -1, false},
+	{SYS_socket, "socket", TRAP_SOCKET, -1, -1, -1, -1, -1, -1, false},
+	{SYS_kill, "kill", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
+	{SYS_tkill, "tkill", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
+	{SYS_tgkill, "tgkill", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
+	{SYS_rt_sigqueueinfo, "rt_sigqueueinfo", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
+	{SYS_rt_tgsigqueueinfo, "rt_tgsigqueueinfo", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
+	{SYS_pidfd_send_signal, "pidfd_send_signal", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
+	{SYS_prlimit64, "prlimit64", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
+	{SYS_setpriority, "setpriority", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
+	{SYS_ioprio_set, "ioprio_set", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
+	{SYS_sched_setparam, "sched_setparam", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
+	{SYS_sched_setscheduler, "sched_setscheduler", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
+	{SYS_sched_setaffinity, "sched_setaffinity", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
+	{SYS_sched_setattr, "sched_setattr", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
 };
 
 static void send_answer(struct observer *observer, struct seccomp_notif_resp *response)
@@ -153,6 +167,8 @@ static void receive(struct observer *observer)
 			continue;
 		if (traps[i].kind == TRAP_ALLOCATE)
 			serve_allocation(observer, &call);
+		else if (traps[i].kind == TRAP_PROCESS)
+			serve_processes(observer, &call, &traps[i]);
 		else if (traps[i].kind >= TRAP_CONNECT)
 			serve_sockets(observer, &call, &traps[i]);
 		else if (traps[i].kind >= TRAP_MAKE && traps[i].kind <= TRAP_LINK)

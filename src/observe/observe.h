@@ -20,8 +20,12 @@ struct observed {
 	int names;    /* the resolver's socket, -1 for none */
 	int root;     /* the sandbox's root, O_PATH */
 	uid_t uid;
+	pid_t init; /* whose children are the sandbox's processes, where no namespace says so */
 	bool own_network; /* the sandbox has a network namespace of its own, and nothing beyond it
 			     may be reached */
+	bool no_network;  /* it has none, and the host's must not be reached */
+	bool alone;	  /* no mounts: Landlock is the only wall around files */
+	const char *tmp;  /* the session's temporary files where they are not at /tmp, else NULL */
 	const struct areas *areas;  /* what may be written, /tmp included where it is private, and
 				       what is masked or held read-only in it */
 	const struct list *guarded; /* trees in which names that run programs are guarded; NULL:
@@ -31,9 +35,8 @@ struct observed {
 	const char *quarantine;	    /* a directory to be made for what must not stay */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
 	const struct masks *covered; /* the masks that are renewed when they fall; NULL: none */
-	pid_t init;
-	int pidfd;     /* of init: what ends the run; -1: */
-	int control;   /* the end of this does */
+	int pidfd;		     /* of init: what ends the run; -1: */
+	int control;		     /* the end of this does */
 	uint64_t disk; /* how much of it fallocate may set aside; 0: fallocate is not shown */
 };
 

@@ -64,6 +64,9 @@ enum trap_kind {
 	TRAP_CONNECT,
 	TRAP_BIND,
 	TRAP_SEND,
+	TRAP_SOCKET,  /* of the Internet, where there must be none */
+	TRAP_PROCESS, /* something done to another process, where all of the user's can be reached
+		       */
 };
 
 /* Which argument plays which part; -1: none (a directory of -1 is the working directory). */
@@ -121,8 +124,13 @@ void perform_reopen(struct observer *observer, const struct seccomp_notif *call,
 
 void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		 const struct trap *trap);
+/* Performs a change of mode, owner, times or attributes on the object, where the walls do not
+ * decide it; false: they do, and nothing was answered. */
+bool serve_change(struct observer *observer, const struct seccomp_notif *call, int fd);
 void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 		   const struct trap *trap);
+void serve_processes(struct observer *observer, const struct seccomp_notif *call,
+		     const struct trap *trap);
 /* Connects that wait: the handshake of one has come to its end, or it is time to try again. */
 void serve_waiting(struct observer *observer);
 void drop_waiting(struct observer *observer);

@@ -430,6 +430,10 @@ void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 	char object[OBJECT];
 	int fd, domain;
 
+	if (trap->kind == TRAP_SOCKET) {
+		refuse(observer, call, trap, "connect", "the network", rule_network, EACCES);
+		return;
+	}
 	memset(&address, 0, sizeof(address));
 	if (length > sizeof(address)) {
 		answer(observer, call->id, EINVAL);
@@ -457,6 +461,8 @@ void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 		   address.any.sa_family == AF_UNIX) {
 		connect_unix(observer, call, trap, fd, &address.local, length);
 		return; /* it owns the fd now */
+	} else if (observer->observed->no_network && domain != AF_UNIX) {
+		refuse(observer, call, trap, "connect", "the network", rule_network, EACCES);
 	} else if (trap->kind != TRAP_BIND && observer->observed->own_network &&
 		   !is_inside(&address.any, length)) {
 		/* Libraries connect datagram sockets to port 0 to learn which of their own

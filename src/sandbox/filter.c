@@ -11,6 +11,7 @@
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -539,7 +540,7 @@ static size_t change(const struct filter_changes *changes, struct bpf_call *chan
 	return count;
 }
 
-int filter_build(bool notify, const struct filter_changes *changes,
+int filter_build(bool notify, const struct filter_changes *changes, const struct filter_rung *rung,
 		 struct sock_filter program[static BPF_ROOM])
 {
 	static struct bpf_call changed[CALL_ROOM]; /* too large for a comfortable stack */
@@ -550,7 +551,12 @@ int filter_build(bool notify, const struct filter_changes *changes,
 	if (!call_set_is_empty(&changes->allowed) || !call_set_is_empty(&changes->denied)) {
 		count = change(changes, changed);
 		table = changed;
+	} else if (rung) {
+		memcpy(changed, calls, sizeof(calls));
+		table = changed;
 	}
+	if (rung) /* after what a policy adds: a rung opens nothing */
+		filter_descend(notify, rung, changed, count);
 	length = bpf_build(AUDIT_ARCH_X86_64, table, count, ABSENT, program);
 	for (int i = 0; !notify && i < length; i++)
 		if (program[i].code == (BPF_RET | BPF_K) && program[i].k == NOTIFY)

@@ -73,6 +73,21 @@ static struct {
 	int group_count;
 } before;
 
+/* What building a sandbox takes where there are no user namespaces. Kept as permitted, not in
+ * effect, until one stands. */
+#define BUILDING                                                                        \
+	((1u << CAP_SYS_ADMIN) | (1u << CAP_NET_ADMIN) | (1u << CAP_NET_BIND_SERVICE) | \
+	 (1u << CAP_SETPCAP) | (1u << CAP_SETFCAP) | (1u << CAP_DAC_READ_SEARCH))
+
+/* Of what we may have at most. */
+static uint32_t held(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[2] = {0};
+
+	return syscall(SYS_capget, &header, sets) == 0 ? sets[0].permitted : 0;
+}
+
 static int set_capabilities(uint32_t effective, uint32_t permitted)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -95,16 +110,29 @@ int identity_become(const struct identity *identity, bool may_return, struct err
 		before.may_return =
 			before.group_count >= 0 && syscall(SYS_capget, &header, before.sets) == 0;
 	}
+	prctl(PR_SET_KEEPCAPS, root && identity->changes);
 	if (root && setgroups(0, NULL) < 0 && errno != EPERM)
 		return fail_errno(ret_error, E_ENGINE, errno, "giving up root's groups");
 	if (identity->changes && (setresgid(identity->gid, identity->gid, identity->gid) < 0 ||
 				  setresuid(identity->uid, identity->uid, identity->uid) < 0))
 		return fail_errno(ret_error, E_ENGINE, errno,
 				  "becoming uid %u, the workspace's owner", identity->uid);
-	if (root && !identity->changes &&
-	    set_capabilities(1u << CAP_SETFCAP, 1u << CAP_SETFCAP) == 0)
+	if (root && set_capabilities(identity->changes ? 0 : held() & 1u << CAP_SETFCAP,
+				     held() & BUILDING) == 0)
 		return 0;
 	return identity_give_up(ret_error);
+}
+
+bool identity_raise(void)
+{
+	uint32_t building = held() & BUILDING;
+
+	return building & 1u << CAP_SYS_ADMIN && set_capabilities(building, building) == 0;
+}
+
+void identity_lower(void)
+{
+	(void)set_capabilities(held() & 1u << CAP_SETFCAP, held() & BUILDING);
 }
 
 int identity_give_up(struct error **ret_error)

@@ -21,6 +21,11 @@ int identity_choose(const char *workspace, struct identity *ret_identity, struct
 /* Becomes it for good: groups, ids, no capabilities left but the one that the kernel wants to see
  * in whoever maps uid 0 into a new namespace. */
 int identity_become(const struct identity *identity, bool may_return, struct error **ret_error);
+/* Before init is made without a user namespace: takes up what namespaces and mounts need, where we
+ * were root; true if we hold it. */
+bool identity_raise(void);
+/* When init is there: not in effect any more, and to be had again until a sandbox stands. */
+void identity_lower(void);
 /* After the sandbox was started: none left at all. */
 int identity_give_up(struct error **ret_error);
 /* Before another sandbox is begun. */

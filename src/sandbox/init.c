@@ -31,11 +31,19 @@ struct init {
 	struct init_fds fds;
 	int slave;
 	bool alone; /* pid 1 of a namespace: what it leaves behind dies with it */
+	const struct rung *rung;
+	const uint32_t *pass; /* four words that let us signal where the filter would ask */
 	pid_t command;
 	uint64_t deadline; /* 0: none */
 	unsigned pauses;   /* that have not ended */
 	uint64_t paused;   /* since when */
 };
+
+static void send_signal(const struct init *init, pid_t pid, int signal)
+{
+	(void)syscall(SYS_kill, pid, signal, init->pass[0], init->pass[1], init->pass[2],
+		      init->pass[3]);
+}
 
 /* The errno of the attempt that says most: a file that cannot be run over none found. */
 static int execute(const struct sandbox *sandbox)
@@ -132,6 +140,11 @@ static void become_command(const struct init *init, volatile int *failed)
 			(void)setrlimit(RLIMIT_NOFILE, &limit);
 		}
 	}
+	if (init->rung->lost & WALL_BIT(WALL_PID_NAMESPACE) &&
+	    landlock_leave_init(init->rung->abi) < 0) {
+		*failed = errno;
+		_exit(127);
+	}
 	*failed = execute(sandbox);
 	_exit(127);
 }
@@ -162,7 +175,7 @@ static void count_resources(const struct init *init, struct init_event *event)
 
 /* Without a pid namespace the orphans are ours, as subreaper: killing one generation makes the next
  * one ours. */
-static void end_children(void)
+static void end_children(const struct init *init)
 {
 	char path[64], text[4096];
 
@@ -180,9 +193,9 @@ static void end_children(void)
 			/* A whole group at once: who forks without end cannot be outrun one by one.
 			 * All groups below us are of our session or of younger ones. */
 			if (pid > 1 && getpgid(pid) > 1 && getpgid(pid) != getpgrp())
-				kill(-getpgid(pid), SIGKILL);
+				send_signal(init, -getpgid(pid), SIGKILL);
 			if (pid > 1)
-				kill(pid, SIGKILL);
+				send_signal(init, pid, SIGKILL);
 			while (*next == ' ')
 				next++;
 		}
@@ -198,8 +211,8 @@ static _Noreturn void leave(const struct init *init)
 {
 	if (!init->alone) {
 		if (init->command > 1)
-			kill(-init->command, SIGKILL);
-		end_children();
+			send_signal(init, -init->command, SIGKILL);
+		end_children(init);
 	}
 	_exit(0);
 }
@@ -267,19 +280,19 @@ static void follow(struct init *init, struct init_order order)
 	switch (order.kind) {
 	case INIT_SIGNAL:
 		if (order.value > 0 && order.value < NSIG)
-			kill(-init->command, order.value);
+			send_signal(init, -init->command, order.value);
 		break;
 	case INIT_FOREGROUND:
 		if (init->slave >= 0)
 			tcsetpgrp(init->slave, init->command);
-		kill(-init->command, SIGCONT);
+		send_signal(init, -init->command, SIGCONT);
 		break;
 	case INIT_BACKGROUND:
 		if (init->slave >= 0)
 			tcsetpgrp(init->slave, getpid());
 		break;
 	case INIT_CONTINUE:
-		kill(-init->command, SIGCONT);
+		send_signal(init, -init->command, SIGCONT);
 		break;
 	case INIT_COUNT:
 		tell_count(init);
@@ -305,13 +318,16 @@ static int patience(const struct init *init)
 			       : (int)MIN((deadline - now) / 1000000 + 1, (uint64_t)3600 * 1000);
 }
 
-_Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, const struct init_fds *fds)
+_Noreturn void init_main(const struct sandbox *sandbox, const struct rung *rung,
+			 const uint32_t pass[static 4], const struct init_fds *fds)
 {
 	struct init init = {
 		.sandbox = sandbox,
 		.fds = *fds,
 		.slave = -1,
-		.alone = walls & WALL_BIT(WALL_PID_NAMESPACE),
+		.alone = rung->walls & WALL_BIT(WALL_PID_NAMESPACE),
+		.rung = rung,
+		.pass = pass,
 		.deadline = sandbox->time_ns ? monotonic_ns() + sandbox->time_ns + grace_ns : 0,
 	};
 	volatile int failed = 0;

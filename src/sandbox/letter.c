@@ -2,6 +2,7 @@
 /* What init is told when the request is judged, as one file of memory: the sandbox, its texts one
  * behind the other, and the masks. Init is a copy of ward from before, the same program with the
  * same structures, so that only what they point to needs a form of its own. */
+#include "allow.h"
 #include "stage.h"
 #include "../base/buffer.h"
 #include "../base/io.h"
@@ -61,7 +62,7 @@ static void add_pins(const struct masks *masks, const char *path, struct list *p
 
 /* ward's own program may lie in the workspace (a clone of its repository), and is executed outside
  * at the next call: it and its launcher are held read-only. */
-static void add_own_program(const struct masks *masks, struct list *pins, struct buffer *text)
+static void find_own_programs(const struct masks *masks, struct list *programs)
 {
 	char self[PATH_MAX], launcher[PATH_MAX + 16];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -76,10 +77,22 @@ static void add_own_program(const struct masks *masks, struct list *pins, struct
 	for (size_t i = 0; i < ELEMENTS(own); i++) {
 		_cleanup_free_ char *path = path_normalise(own[i]);
 
-		if (!is_movable(masks, path) || lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		if (is_movable(masks, path) && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+			list_add(programs, path);
+	}
+}
+
+static void add_own_programs(const struct masks *masks, struct list *pins, struct buffer *text)
+{
+	_cleanup_list_ struct list programs = {0};
+	struct stat st;
+
+	find_own_programs(masks, &programs);
+	for (size_t i = 0; i < programs.count; i++) {
+		if (lstat(programs.items[i], &st) < 0)
 			continue;
-		add_pins(masks, path, pins, text);
-		add_record(text, MASK_HOLD, false, st.st_dev, st.st_ino, path);
+		add_pins(masks, programs.items[i], pins, text);
+		add_record(text, MASK_HOLD, false, st.st_dev, st.st_ino, programs.items[i]);
 	}
 }
 
@@ -88,7 +101,7 @@ static void add_masks(const struct masks *masks, struct buffer *text)
 {
 	_cleanup_list_ struct list pins = {0};
 
-	add_own_program(masks, &pins, text);
+	add_own_programs(masks, &pins, text);
 	for (size_t i = 0; i < masks->count; i++) {
 		const struct mask *mask = &masks->items[i];
 
@@ -114,12 +127,36 @@ static uint64_t add_texts(struct buffer *letter, char *const *items)
 	return count;
 }
 
-int letter_write(const struct sandbox *sandbox, const struct masks *masks, int *ret_fd,
-		 uint64_t *ret_length)
+/* /tmp is not to be had: what looks for a place for its temporary files finds the session's own. */
+static uint64_t add_environment(struct buffer *letter, char *const *items, const char *tmp)
+{
+	static const char *const names[] = {"TMPDIR=", "TMP=", "TEMP=", "TEMPDIR="};
+	uint64_t count = 0;
+
+	for (; items && *items; items++) {
+		bool leads_away = false;
+
+		for (size_t i = 0; i < ELEMENTS(names); i++)
+			leads_away |= strncmp(*items, names[i], strlen(names[i])) == 0;
+		if (leads_away)
+			continue;
+		add_text(letter, *items);
+		count++;
+	}
+	buffer_add_text(letter, names[0]);
+	add_text(letter, tmp);
+	return count + 1;
+}
+
+int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsigned lost,
+		 int *ret_fd, uint64_t *ret_length, struct error **ret_error)
 {
 	_cleanup_buffer_ struct buffer letter = {0};
 	_cleanup_close_ int fd = -1;
 	struct head head = {.sandbox = *sandbox};
+	_cleanup_list_ struct list programs = {0};
+	bool mounts = !(lost & WALL_BIT(WALL_MOUNT_NAMESPACE));
+	int r = 0;
 
 	buffer_add(&letter, &head, sizeof(head));
 	add_text(&letter, sandbox->cwd);
@@ -130,17 +167,24 @@ int letter_write(const struct sandbox *sandbox, const struct masks *masks, int *
 		add_text(&letter, sandbox->stdio[i].path);
 	head.counts[WRITABLE] = add_texts(&letter, sandbox->writable->items);
 	head.counts[ARGV] = add_texts(&letter, sandbox->argv);
-	head.counts[ENVIRONMENT] = add_texts(&letter, sandbox->environment);
+	head.counts[ENVIRONMENT] =
+		mounts ? add_texts(&letter, sandbox->environment)
+		       : add_environment(&letter, sandbox->environment, sandbox->tmp);
 	head.counts[CANDIDATES] = add_texts(&letter, sandbox->candidates->items);
 	head.texts = letter.length - sizeof(head);
 	memcpy(letter.data, &head, sizeof(head));
-	add_masks(masks, &letter);
+	if (mounts) {
+		add_masks(masks, &letter);
+	} else {
+		find_own_programs(masks, &programs);
+		r = allow_records(sandbox, masks, &programs, &letter, ret_error);
+	}
+	if (r < 0)
+		return r;
 
 	fd = memfd_create("sandbox", MFD_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (write_all(fd, letter.data, letter.length) < 0)
-		return -EIO;
+	if (fd < 0 || write_all(fd, letter.data, letter.length) < 0)
+		return fail(ret_error, E_ENGINE, "there is no memory for what to run");
 	*ret_length = letter.length;
 	*ret_fd = STEAL_FD(fd);
 	return 0;

@@ -113,16 +113,17 @@ static const char *const proc_switches[] = {
 	"/proc/acpi", "/proc/scsi",	     "/proc/driver", "/proc/mtrr", "/proc/latency_stats",
 };
 
-static int build_proc(const struct ground *ground, unsigned *walls, struct failure *failure)
+static int build_proc(const struct ground *ground, struct rung *rung, struct failure *failure)
 {
 	/* A plain user owns none of them; /proc/sys is closed for everyone all the same. */
 	size_t switches = ground->uid == 0 ? ELEMENTS(proc_switches) : 1;
 
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0) {
-		if (errno != EPERM)
+		if (!ladder_is_refusal(errno))
 			return stage_fail(failure, "mounting", "/proc");
-		*walls &= ~WALL_BIT(WALL_PROC); /* inside a container the old one must do, and it is
-						   read-only */
+		/* Inside a container the old one must do, and it is read-only. */
+		rung->walls &= ~WALL_BIT(WALL_PROC);
+		rung->lost |= WALL_BIT(WALL_PROC);
 		return 0;
 	}
 	for (size_t i = 0; i < switches; i++) {
@@ -213,23 +214,23 @@ static int attach_writable(const char *path, bool own_tmp, struct writable_tree 
 	return attach(tree->tree, path);
 }
 
-int stage_tree(const struct ground *ground, unsigned *walls, struct failure *failure)
+int stage_tree(const struct ground *ground, struct rung *rung, struct failure *failure)
 {
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return stage_fail(failure, "making private", "/");
-	if (*walls & WALL_BIT(WALL_READ_ONLY) &&
+	if (rung->walls & WALL_BIT(WALL_READ_ONLY) &&
 	    sys_mount_setattr(AT_FDCWD, "/", MOUNT_AT_RECURSIVE,
 			      MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV, 0) < 0)
 		return stage_fail(failure, "making read-only", "/");
 	for (size_t i = 0; i < ELEMENTS(covered); i++)
 		covered[i].fd = open(covered[i].path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	/* The store: one small file system for all that is ward's own making. It hides /run. */
-	if (*walls & (WALL_BIT(WALL_DEVICES) | WALL_BIT(WALL_RUN)) &&
+	if (rung->walls & (WALL_BIT(WALL_DEVICES) | WALL_BIT(WALL_RUN)) &&
 	    (mount("tmpfs", "/run", "tmpfs", MS_NOSUID, "mode=755") < 0 || mkdir(STORE, 0700) < 0))
 		return stage_fail(failure, "mounting", "/run");
-	if (*walls & WALL_BIT(WALL_DEVICES) && build_devices(failure) < 0)
+	if (rung->walls & WALL_BIT(WALL_DEVICES) && build_devices(failure) < 0)
 		return -1;
-	if (*walls & WALL_BIT(WALL_PROC) && build_proc(ground, walls, failure) < 0)
+	if (rung->walls & WALL_BIT(WALL_PROC) && build_proc(ground, rung, failure) < 0)
 		return -1;
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who the command is and what it may claim: identity, limits, privileges, Landlock, loopback. */
+/* Who the command is and what it may claim: identity, limits, privileges, loopback, the filter. */
+#include "filter.h"
 #include "stage.h"
 #include "../sys/kernel.h"
 
@@ -63,92 +64,6 @@ int stage_network(int *ret_names, struct failure *failure)
 	return 0;
 }
 
-#define READ_ONLY (LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_READ_DIR)
-#define CHANGE	  (READ_ONLY | LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE)
-#define OWN                                                                                \
-	(CHANGE | LANDLOCK_REMOVE_DIR | LANDLOCK_REMOVE_FILE | LANDLOCK_MAKE_DIR |         \
-	 LANDLOCK_MAKE_REG | LANDLOCK_MAKE_SOCK | LANDLOCK_MAKE_FIFO | LANDLOCK_MAKE_SYM | \
-	 LANDLOCK_REFER)
-
-static const struct {
-	const char *path;
-	uint64_t rights;
-	enum wall only_with; /* the path is the sandbox's own only behind this wall */
-} landlock_paths[] = {
-	{"/", READ_ONLY, WALL_COUNT},	 {"/tmp", OWN, WALL_TMP},
-	{"/dev/shm", OWN, WALL_DEVICES}, {"/dev", CHANGE | LANDLOCK_IOCTL_DEV, WALL_DEVICES},
-	{"/proc", CHANGE, WALL_PROC},
-};
-
-static int landlock_allow(int ruleset, int fd, const char *path, uint64_t rights, uint64_t known,
-			  struct failure *failure)
-{
-	struct landlock_path rule = {.allowed = rights & known, .parent = fd};
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return stage_fail(failure, "opening", path);
-	if (!S_ISDIR(st.st_mode))
-		rule.allowed &= LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE |
-				LANDLOCK_TRUNCATE;
-	return sys_landlock_add(ruleset, &rule) < 0
-		       ? stage_fail(failure, "allowing by Landlock", path)
-		       : 0;
-}
-
-int stage_landlock(const struct sandbox *sandbox, unsigned *walls,
-		   const struct writable_tree *trees, struct failure *failure)
-{
-	int abi = sys_landlock_abi(), ruleset;
-	uint64_t known = (LANDLOCK_MAKE_SYM << 1) - 1;
-	struct landlock_ruleset attr = {0};
-
-	/* First, because Landlock wants it of whoever has no capability. */
-	if (*walls & WALL_BIT(WALL_NO_NEW_PRIVILEGES) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return stage_fail(failure, "setting", "no_new_privs");
-	if (!(*walls & WALL_BIT(WALL_LANDLOCK)))
-		return 0;
-	if (abi == 0) {
-		errno = ENOSYS;
-		return stage_fail(failure, "asking for", "Landlock");
-	}
-	if (abi >= 2)
-		known |= LANDLOCK_REFER;
-	if (abi >= 3)
-		known |= LANDLOCK_TRUNCATE;
-	if (abi >= 5)
-		known |= LANDLOCK_IOCTL_DEV;
-	attr.fs = known;
-	if (abi >= 6)
-		attr.scoped = LANDLOCK_SCOPE_ABSTRACT | LANDLOCK_SCOPE_SIGNAL;
-	/* Kernels refuse a structure that is longer than they know only where the rest is not zero.
-	 */
-	ruleset = sys_landlock_create(&attr, sizeof(attr));
-	if (ruleset < 0)
-		return stage_fail(failure, "making", "the Landlock ruleset");
-	for (size_t i = 0; i < ELEMENTS(landlock_paths); i++) {
-		int fd, r;
-
-		if (landlock_paths[i].only_with != WALL_COUNT &&
-		    !(*walls & WALL_BIT(landlock_paths[i].only_with)))
-			continue;
-		fd = open(landlock_paths[i].path, O_PATH | O_CLOEXEC);
-		r = landlock_allow(ruleset, fd, landlock_paths[i].path, landlock_paths[i].rights,
-				   known, failure);
-		close_fd(&fd);
-		if (r < 0)
-			return -1;
-	}
-	for (size_t i = 0; i < sandbox->writable->count; i++)
-		if (landlock_allow(ruleset, trees[i].tree, sandbox->writable->items[i], OWN, known,
-				   failure) < 0)
-			return -1;
-	if (sys_landlock_restrict(ruleset) < 0)
-		return stage_fail(failure, "entering", "the Landlock ruleset");
-	close(ruleset);
-	return 0;
-}
-
 static int limit(int resource, uint64_t value)
 {
 	struct rlimit old, new;
@@ -199,8 +114,11 @@ int stage_privileges(unsigned walls, struct failure *failure)
 
 	if (!(walls & WALL_BIT(WALL_CAPABILITIES)))
 		return 0;
-	for (int capability = 0;
-	     prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0 || errno != EINVAL; capability++)
+	/* Without a user namespace a plain user may not; nothing can be raised from it anyway
+	 * behind no_new_privs. */
+	for (int capability = 0; prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0 ||
+				 (errno != EINVAL && errno != EPERM);
+	     capability++)
 		if (capability > 63)
 			return stage_fail(failure, "dropping", "the capability bounding set");
 	/* uid 0 must not mean anything at the next exec. Without user namespace only root may lock
@@ -215,5 +133,67 @@ int stage_privileges(unsigned walls, struct failure *failure)
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
 	    syscall(SYS_capset, &header, none) < 0)
 		return stage_fail(failure, "emptying", "the capability sets");
+	return 0;
+}
+
+static int attach(const struct sock_fprog *filter, bool notify)
+{
+	int r;
+
+	if (!notify)
+		return sys_seccomp(SECCOMP_SET_MODE_FILTER, 0, (void *)filter);
+	r = sys_seccomp(SECCOMP_SET_MODE_FILTER,
+			SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+			(void *)filter);
+	if (r < 0 && errno == EINVAL) /* before Linux 5.19 */
+		r = sys_seccomp(SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+				(void *)filter);
+	return r;
+}
+
+int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_network,
+		 const uint32_t pass[static 4], int *ret_listener, struct failure *failure)
+{
+	static struct sock_filter program[BPF_ROOM]; /* too large for a comfortable stack */
+	unsigned lost = rung->lost;
+	bool notify = rung->walls & WALL_BIT(WALL_NOTIFY),
+	     alone = lost & WALL_BIT(WALL_MOUNT_NAMESPACE),
+	     among_others = lost & WALL_BIT(WALL_PID_NAMESPACE);
+	const struct filter_rung needs = {
+		.no_supervisor = lost & WALL_BIT(WALL_NOTIFY),
+		.no_network = no_network,
+		.no_ipc = lost & WALL_BIT(WALL_IPC_NAMESPACE),
+		.processes = among_others,
+		.signals = among_others && rung->abi < LANDLOCK_SIGNALS,
+		.no_mounts = alone,
+		.truncate = alone && rung->abi < LANDLOCK_TRUNCATES,
+		.pass = {pass[0], pass[1], pass[2], pass[3]},
+	};
+	struct sock_fprog filter = {.filter = program};
+	int r;
+
+	if (!(rung->walls & WALL_BIT(WALL_SECCOMP)))
+		return 0;
+	if (sandbox->trap_allocation)
+		filter_trap_allocation();
+	r = filter_build(notify, &sandbox->filter, lost ? &needs : NULL, program);
+	if (r < 0) {
+		errno = -r;
+		return stage_fail(failure, "building", "the system-call filter");
+	}
+	filter.len = (unsigned short)r;
+	r = attach(&filter, notify);
+	if (r < 0 && notify && (errno == EBUSY || errno == EINVAL || ladder_is_refusal(errno))) {
+		/* A listener is there already, or they are not known here: without. Where filters
+		 * are refused altogether, the second try says so. */
+		/* What comes into being is guarded by the supervisor. */
+		rung->lost |= rung->walls & (WALL_BIT(WALL_NOTIFY) | WALL_BIT(WALL_GUARD));
+		rung->walls &= ~(WALL_BIT(WALL_NOTIFY) | WALL_BIT(WALL_GUARD));
+		return stage_filter(sandbox, rung, no_network, pass, ret_listener, failure);
+	}
+	if (r < 0)
+		return stage_fail(failure, "attaching", "the system-call filter");
+	if (notify)
+		*ret_listener = r;
 	return 0;
 }

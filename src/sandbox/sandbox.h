@@ -86,19 +86,22 @@ struct entry {
 	pid_t helper; /* makes the network; -1 when it has ended */
 	int helper_pidfd;
 	unsigned walls;
+	unsigned lost; /* walls that were wanted and that this machine does not give */
+	int abi;       /* Landlock's; 0: none */
 };
 
 int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct error **ret_error);
 /* Fails with the stage and object that failed; init is gone then. An error whose errnum is ESTALE
- * means that something to be masked was moved between the search and the mask: search again. */
+ * means that something to be masked was moved between the search and the mask: search again; one
+ * with ERESTART that this machine refuses a wall: begin again, and it is left out. */
 int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
 		    struct error **ret_error);
 /* Closes all of it, which ends whatever is left of the sandbox, and waits for that. */
 void entry_done(struct entry *entry);
-#define ENTRY_NONE                                                \
-	(struct entry)                                            \
-	{                                                         \
-		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0 \
+#define ENTRY_NONE                                                      \
+	(struct entry)                                                  \
+	{                                                               \
+		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0 \
 	}
 
 /* What init sends on entry.control, one datagram each: the command was stopped, or it has ended, or

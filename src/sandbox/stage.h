@@ -3,6 +3,7 @@
  * child that must not allocate; a failure comes back as a fixed-size value. */
 #pragma once
 
+#include "ladder.h"
 #include "sandbox.h"
 #include <limits.h>
 
@@ -11,6 +12,7 @@
 
 struct failure {
 	int errnum;
+	unsigned missing; /* the walls that this machine refuses, where that is why */
 	char stage[32];
 	char object[256];
 };
@@ -21,8 +23,8 @@ int stage_fail(struct failure *failure, const char *stage, const char *object);
 /* uid and gid maps. */
 int stage_identity(const struct ground *ground, struct failure *failure);
 /* The tree read-only; /run, /dev and /proc the sandbox's own. Walls that could not be built but are
- * not vital are taken from *walls. */
-int stage_tree(const struct ground *ground, unsigned *walls, struct failure *failure);
+ * not vital are taken from *rung. */
+int stage_tree(const struct ground *ground, struct rung *rung, struct failure *failure);
 /* Loopback up, and the resolver's socket. */
 int stage_network(int *ret_names, struct failure *failure);
 
@@ -43,24 +45,40 @@ int stage_writable(const struct sandbox *sandbox, unsigned walls, struct writabl
 int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text, size_t length,
 		struct failure *failure);
 /* no_new_privs, and Landlock from inside the finished tree. */
-int stage_landlock(const struct sandbox *sandbox, unsigned *walls,
-		   const struct writable_tree *trees, struct failure *failure);
+struct landlock_ground {
+	const struct sandbox *sandbox;
+	struct rung *rung; /* walls that are not to be had are taken from it, and its abi is set */
+	const struct writable_tree *trees;
+	const char *records, *records_end; /* where no mounts stand: what is allowed, see allow.h */
+	int terminal;			   /* the pty's master, -1 none */
+	bool no_network;		   /* TCP is refused */
+};
+int stage_landlock(const struct landlock_ground *ground, struct failure *failure);
+/* In the command, where there is no pid namespace: a domain below init's, from which init cannot be
+ * signalled or traced. 0, or -1 with errno. */
+int landlock_leave_init(int abi);
 /* Resource limits of the command. */
 int stage_limits(const struct sandbox *sandbox, unsigned walls, struct failure *failure);
 /* Empty capability sets, locked securebits. */
 int stage_privileges(unsigned walls, struct failure *failure);
+/* The filter, last of all. pass: what init shows to be let signal; see filter.h. Where there is no
+ * notification to be had it is taken from *rung. */
+int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_network,
+		 const uint32_t pass[static 4], int *ret_listener, struct failure *failure);
 
 /* Pid 1 from here on: starts the command and serves it until it ends. */
 struct init_fds {
 	int control;	   /* to the supervisor */
 	int master, input; /* the pty's, the reopened standard input; -1 none */
 };
-_Noreturn void init_main(const struct sandbox *sandbox, unsigned walls, const struct init_fds *fds);
+_Noreturn void init_main(const struct sandbox *sandbox, const struct rung *rung,
+			 const uint32_t pass[static 4], const struct init_fds *fds);
 
 /* What init is told when the request is judged: the sandbox and its masks, as a file of memory.
- * Makes the file; the caller closes it. */
-int letter_write(const struct sandbox *sandbox, const struct masks *masks, int *ret_fd,
-		 uint64_t *ret_length);
+ * Makes the file; the caller closes it. lost: where there are no mounts, what Landlock is to allow
+ * stands in it instead of the masks, and TMPDIR is set. */
+int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsigned lost,
+		 int *ret_fd, uint64_t *ret_length, struct error **ret_error);
 /* Reads it in init. What *ret_sandbox points to lives as long as init. *ret_masks: as stage_masks
  * takes it. */
 int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char **ret_masks,

@@ -9,25 +9,29 @@
  * Three work side by side, because a start is waited for: init builds the tree, the supervisor
  * judges the request, and a helper of it makes the network, which takes the kernel as long as all
  * the rest. Init joins that when it is there. */
-#include "filter.h"
+#include "identity.h"
 #include "stage.h"
 #include "../base/io.h"
 #include "../sys/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 enum { INPUT_CHUNK = 1 << 20 };
+
+/* Stages that are not calls: nothing is left to stand on; the policy wants more than there is. */
+#define FAILED_FLOOR   "without a floor"
+#define FAILED_REQUIRE "standing without"
 
 /* What init is told while it builds: where its network is, by the helper; and when the request is
  * judged and recorded, where its letter is. They come in any order. */
@@ -44,7 +48,7 @@ struct note {
 /* What init says when the walls stand, or which stage failed. */
 struct report {
 	struct failure failure; /* errnum 0: none */
-	unsigned walls;
+	struct rung rung;
 	int listener, terminal, names, input, root;
 };
 
@@ -79,34 +83,16 @@ static unsigned walls_wanted(const struct ground *ground)
 	return walls & ~walls_switched_off();
 }
 
-static int attach_filter(unsigned walls, const struct sandbox *sandbox, int *ret_listener,
-			 struct failure *failure)
+/* No namespace keeps the network away, and none is wanted. */
+static bool lacks_network_wall(const struct ground *ground, const struct rung *rung)
 {
-	static struct sock_filter program[BPF_ROOM]; /* too large for a comfortable stack */
-	unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
-	struct sock_fprog filter = {.filter = program};
-	int r;
+	return ground->network != NETWORK_FULL && rung->lost & WALL_BIT(WALL_NET_NAMESPACE);
+}
 
-	if (!(walls & WALL_BIT(WALL_SECCOMP)))
-		return 0;
-	if (!(walls & WALL_BIT(WALL_NOTIFY)))
-		flags = 0;
-	if (sandbox->trap_allocation)
-		filter_trap_allocation();
-	r = filter_build(flags != 0, &sandbox->filter, program);
-	if (r < 0) {
-		errno = -r;
-		return stage_fail(failure, "building", "the system-call filter");
-	}
-	filter.len = (unsigned short)r;
-	r = sys_seccomp(SECCOMP_SET_MODE_FILTER, flags, &filter);
-	if (r < 0 && errno == EINVAL && flags) /* before Linux 5.19 */
-		r = sys_seccomp(SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
-	if (r < 0)
-		return stage_fail(failure, "attaching", "the system-call filter");
-	if (flags)
-		*ret_listener = r;
-	return 0;
+static void lose(struct rung *rung, enum wall wall)
+{
+	rung->walls &= ~WALL_BIT(wall);
+	rung->lost |= WALL_BIT(wall);
 }
 
 static int compare_fds(const void *a, const void *b)
@@ -211,33 +197,41 @@ static const struct note *await_note(int control, enum note_kind kind)
 	return &notes[kind];
 }
 
+/* A network that is refused is done without: then there are no sockets for one. */
 static int join_network(int control, struct report *report)
 {
 	const struct note *note;
+	int errnum;
 
-	if (!(report->walls & WALL_BIT(WALL_NET_NAMESPACE)))
+	if (!(report->rung.walls & WALL_BIT(WALL_NET_NAMESPACE)))
 		return 0;
 	note = await_note(control, NOTE_NETWORK);
-	if (note->failure.errnum) {
+	errnum = note->failure.errnum;
+	if (errnum && !ladder_is_shortage(errnum)) {
 		report->failure = note->failure;
 		return -1;
 	}
-	if (setns(note->fd, CLONE_NEWNET) < 0)
-		return stage_fail(&report->failure, "joining", "the network");
-	close(note->fd); /* for the supervisor as well */
+	if (errnum || setns(note->fd, CLONE_NEWNET) < 0) {
+		if (!errnum && !ladder_is_refusal(errno))
+			return stage_fail(&report->failure, "joining", "the network");
+		lose(&report->rung, WALL_NET_NAMESPACE);
+	}
+	if (note->fd >= 0)
+		close(note->fd); /* for the supervisor as well */
 	report->names = note->names;
 	return 0;
 }
 
 /* Landlock knows the writable trees by the fds that were held since they were looked at. */
-static int build_landlock(const struct sandbox *sandbox, unsigned *walls,
-			  struct writable_tree *trees, struct failure *failure)
+static int build_landlock(const struct landlock_ground *landlock, struct writable_tree *trees,
+			  struct failure *failure)
 {
-	const struct list *writable = sandbox->writable;
+	const struct list *writable = landlock->sandbox->writable;
 
-	for (size_t i = 0; i < writable->count && !(*walls & WALL_BIT(WALL_MOUNT_NAMESPACE)); i++)
+	for (size_t i = 0;
+	     i < writable->count && !(landlock->rung->walls & WALL_BIT(WALL_MOUNT_NAMESPACE)); i++)
 		trees[i] = (struct writable_tree){-1, open(writable->items[i], O_PATH | O_CLOEXEC)};
-	if (stage_landlock(sandbox, walls, trees, failure) < 0)
+	if (stage_landlock(landlock, failure) < 0)
 		return -1;
 	for (size_t i = 0; i < writable->count; i++) {
 		/* In the supervisor's table as well, which must not hold on to them. */
@@ -247,26 +241,79 @@ static int build_landlock(const struct sandbox *sandbox, unsigned *walls,
 	return 0;
 }
 
-/* What is the same for every command. */
+/* The namespaces that init makes itself. All at once where they are to be had; else one by one, and
+ * those that are refused are done without, but for the one that everything about files needs. */
+static int make_namespaces(struct rung *rung, struct failure *failure)
+{
+	if (unshare((int)namespace_flags(rung->walls, /* at_birth= */ false)) == 0)
+		return 0;
+	for (size_t i = 0; i < ELEMENTS(namespaces); i++) {
+		if (namespaces[i].at_birth || !(rung->walls & WALL_BIT(namespaces[i].wall)) ||
+		    unshare((int)namespaces[i].flag) == 0)
+			continue;
+		if (!ladder_is_shortage(errno))
+			return stage_fail(failure, "making", "the namespaces");
+		if (namespaces[i].wall == WALL_MOUNT_NAMESPACE) {
+			stage_fail(failure, "making", "a mount namespace");
+			failure->missing = WALL_BIT(WALL_MOUNT_NAMESPACE);
+			return -1;
+		}
+		lose(rung, namespaces[i].wall);
+	}
+	return 0;
+}
+
+/* What is the same for every command. Where the kernel lets a namespace be made and then nothing be
+ * done in it, all of it has to begin again without. */
 static int build_ground(const struct ground *ground, struct report *report)
 {
 	struct failure *failure = &report->failure;
-	unsigned *walls = &report->walls;
+	struct rung *rung = &report->rung;
 
-	if (*walls & WALL_BIT(WALL_USER_NAMESPACE) && stage_identity(ground, failure) < 0)
+	if (rung->walls & WALL_BIT(WALL_USER_NAMESPACE) && stage_identity(ground, failure) < 0) {
+		if (ladder_is_refusal(failure->errnum))
+			failure->missing = WALL_BIT(WALL_USER_NAMESPACE);
 		return -1;
-	if (unshare((int)namespace_flags(*walls, /* at_birth= */ false)) < 0)
-		return stage_fail(failure, "making", "the namespaces");
-	return *walls & WALL_BIT(WALL_MOUNT_NAMESPACE) ? stage_tree(ground, walls, failure) : 0;
+	}
+	if (make_namespaces(rung, failure) < 0)
+		return -1;
+	if (!(rung->walls & WALL_BIT(WALL_MOUNT_NAMESPACE)))
+		return 0;
+	if (stage_tree(ground, rung, failure) < 0) {
+		if (ladder_is_refusal(failure->errnum))
+			failure->missing = WALL_BIT(WALL_MOUNT_NAMESPACE);
+		return -1;
+	}
+	return 0;
 }
 
-static int build(const struct ground *ground, int control, struct sandbox *sandbox,
-		 struct report *report)
+/* What is left must be a floor, and must be what the policy wants. */
+static int check_rung(const struct sandbox *sandbox, const struct rung *rung,
+		      struct failure *failure)
+{
+	const char *none = ladder_no_floor(rung->lost);
+
+	errno = ENOTSUP;
+	if (none)
+		return stage_fail(failure, FAILED_FLOOR, none);
+	if (sandbox->require & ~rung->walls) {
+		unsigned wall = 0;
+
+		while (!(sandbox->require & ~rung->walls & WALL_BIT(wall)))
+			wall++;
+		return stage_fail(failure, FAILED_REQUIRE, wall_name((enum wall)wall));
+	}
+	return 0;
+}
+
+static int build(const struct ground *ground, int control, const uint32_t pass[static 4],
+		 struct sandbox *sandbox, struct report *report)
 {
 	static struct writable_tree trees[WRITABLE_MOST];
 	struct failure *failure = &report->failure;
-	unsigned *walls = &report->walls;
+	struct rung *rung = &report->rung;
 	const struct note *letter;
+	struct landlock_ground landlock = {.sandbox = sandbox, .rung = rung, .trees = trees};
 	size_t masks_length;
 	const char *masks;
 
@@ -275,33 +322,33 @@ static int build(const struct ground *ground, int control, struct sandbox *sandb
 	letter = await_note(control, NOTE_LETTER);
 	if (letter_read(letter->fd, letter->length, sandbox, &masks, &masks_length) < 0)
 		return stage_fail(failure, "reading", "what to run");
-	if (*walls & WALL_BIT(WALL_MOUNT_NAMESPACE) &&
-	    (stage_writable(sandbox, *walls, trees, failure) < 0 ||
-	     stage_masks(sandbox, *walls, masks, masks_length, failure) < 0))
+	if (rung->walls & WALL_BIT(WALL_MOUNT_NAMESPACE) &&
+	    (stage_writable(sandbox, rung->walls, trees, failure) < 0 ||
+	     stage_masks(sandbox, rung->walls, masks, masks_length, failure) < 0))
 		return -1;
-	report->terminal = open_terminal(sandbox, *walls, failure);
+	report->terminal = open_terminal(sandbox, rung->walls, failure);
 	report->input = reopen_input(&sandbox->stdio[0], failure);
 	report->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (report->terminal == -2 || report->input == -2)
 		return -1;
 	if (report->root < 0)
 		return stage_fail(failure, "opening", "/");
-	if (stage_limits(sandbox, *walls, failure) < 0 ||
-	    build_landlock(sandbox, walls, trees, failure) < 0 ||
-	    join_network(control, report) < 0 || stage_privileges(*walls, failure) < 0)
+	landlock.records = masks;
+	landlock.records_end = masks + masks_length;
+	landlock.terminal = report->terminal;
+	landlock.no_network = lacks_network_wall(ground, rung);
+	if (stage_limits(sandbox, rung->walls, failure) < 0 ||
+	    build_landlock(&landlock, trees, failure) < 0 || join_network(control, report) < 0 ||
+	    stage_privileges(rung->walls, failure) < 0 || check_rung(sandbox, rung, failure) < 0)
 		return -1;
-	if (sandbox->require & ~*walls) {
-		_cleanup_list_ struct list missing = {0};
-
-		wall_names(sandbox->require & ~*walls, &missing);
-		errno = ENOTSUP;
-		return stage_fail(failure, "standing without", missing.items[0]);
-	}
 	/* As the command will be, not as root of the namespace: a masked directory is closed to it.
 	 */
 	if (chdir(sandbox->cwd) < 0)
 		return stage_fail(failure, "starting in", sandbox->cwd);
-	return attach_filter(*walls, sandbox, &report->listener, failure);
+	if (stage_filter(sandbox, rung, lacks_network_wall(ground, rung), pass, &report->listener,
+			 failure) < 0)
+		return -1;
+	return check_rung(sandbox, rung, failure); /* notification may have been lost last */
 }
 
 extern char **environ;
@@ -318,17 +365,15 @@ static void forget_arguments(void)
 		memset(first, 0, (size_t)(last - first));
 }
 
-static _Noreturn void run_init(const struct ground *ground, unsigned walls, int control,
+static _Noreturn void run_init(const struct ground *ground, struct rung rung, int control,
 			       int supervisor)
 {
-	struct report report = {.walls = walls,
-				.listener = -1,
-				.terminal = -1,
-				.names = -1,
-				.input = -1,
-				.root = -1};
+	static struct report report = {
+		.listener = -1, .terminal = -1, .names = -1, .input = -1, .root = -1};
 	struct pollfd died = {supervisor, POLLIN, 0};
 	int kept[6] = {control, -1, -1, -1, -1, -1}, failed;
+	unsigned walls = rung.walls;
+	uint32_t pass[4] = {0};
 	struct sandbox sandbox;
 
 	/* Until the table of fds is our own we hold both ends of the control socket, and its end
@@ -339,7 +384,11 @@ static _Noreturn void run_init(const struct ground *ground, unsigned walls, int 
 	prctl(PR_SET_NAME, "ward-init");
 	if (walls & WALL_BIT(WALL_INIT_HIDDEN))
 		forget_arguments();
-	failed = build(ground, control, &sandbox, &report);
+	report.rung = rung;
+	if (rung.lost && getrandom(pass, sizeof(pass), 0) != sizeof(pass))
+		failed = stage_fail(&report.failure, "reading", "random numbers");
+	else
+		failed = build(ground, control, pass, &sandbox, &report);
 	if (!failed) {
 		kept[1] = report.terminal;
 		kept[2] = report.input;
@@ -357,7 +406,8 @@ static _Noreturn void run_init(const struct ground *ground, unsigned walls, int 
 		prctl(PR_SET_DUMPABLE, 0);
 	if (write(control, &report, sizeof(report)) != sizeof(report) || failed)
 		_exit(1);
-	init_main(&sandbox, walls, &(struct init_fds){control, report.terminal, report.input});
+	init_main(&sandbox, &report.rung, pass,
+		  &(struct init_fds){control, report.terminal, report.input});
 }
 
 /* Where ward has changed its user, init is closed to us until it has opened itself for its own
@@ -394,62 +444,130 @@ static _Noreturn void run_helper(const struct entry *entry)
 	_exit(write(entry->control, &note, sizeof(note)) != sizeof(note));
 }
 
+static pid_t birth(uint64_t flags, uint64_t exit_signal, int *ret_pidfd)
+{
+	struct kernel_clone arguments = {.flags = flags | CLONE_FILES | CLONE_PIDFD,
+					 .exit_signal = exit_signal,
+					 .pidfd = (uint64_t)(uintptr_t)ret_pidfd};
+	pid_t pid = sys_clone3(&arguments);
+
+	/* Filters of container engines, and our own, do not know clone3. */
+	if (pid < 0 && (errno == ENOSYS || errno == EPERM))
+		pid = sys_clone(arguments.flags | exit_signal, ret_pidfd);
+	return pid;
+}
+
+/* What is born with a process: with a user namespace, without one where we may, without any. The
+ * rung becomes what was to be had. */
+static pid_t birth_of_init(struct rung *rung, int *ret_pidfd)
+{
+	static const unsigned less[] = {
+		0,
+		WALL_BIT(WALL_PID_NAMESPACE),
+		WALL_BIT(WALL_USER_NAMESPACE),
+		WALL_BIT(WALL_USER_NAMESPACE) | WALL_BIT(WALL_PID_NAMESPACE),
+	};
+	pid_t pid = -1;
+
+	for (size_t i = 0; i < ELEMENTS(less); i++) {
+		unsigned lost = ladder_lost() | (less[i] & rung->walls);
+		bool privileged = lost & WALL_BIT(WALL_USER_NAMESPACE) && identity_raise();
+		struct rung tried = {.walls = ladder_settle(rung->walls, lost, privileged)};
+
+		if (i > 0 && !(less[i] & rung->walls))
+			continue;
+		tried.lost = rung->walls & ~tried.walls;
+		pid = birth(namespace_flags(tried.walls, /* at_birth= */ true), SIGCHLD, ret_pidfd);
+		if (pid == 0) {
+			*rung = tried;
+			return 0;
+		}
+		if (pid > 0) {
+			ladder_lose(tried.lost & less[i]);
+			*rung = tried;
+			return pid;
+		}
+		if (!ladder_is_shortage(errno))
+			break;
+	}
+	return pid;
+}
+
 static int refused(struct entry *entry, struct error **ret_error)
 {
-	fail_errno(ret_error, E_ENGINE, errno, "the kernel refused the sandbox's namespaces");
+	int errnum = errno;
+
 	entry_done(entry);
-	return error_hint(ret_error, "user namespaces may be switched off here: see "
-				     "kernel.unprivileged_userns_clone and "
-				     "user.max_user_namespaces, or AppArmor's rule on Ubuntu");
+	fail_errno(ret_error, E_ENGINE, errnum, "starting the sandbox's own processes");
+	if (errnum == EMFILE || errnum == ENFILE)
+		return error_hint(ret_error,
+				  "too many files are open: raise the limit (ulimit -n)");
+	if (errnum == EAGAIN)
+		return error_hint(ret_error,
+				  "too many processes are running: raise the limit (ulimit -u)");
+	return error_hint(ret_error, "`ward doctor` says what this machine gives");
 }
 
 int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct error **ret_error)
 {
-	struct kernel_clone init = {.exit_signal = SIGCHLD, .flags = CLONE_FILES | CLONE_PIDFD};
-	struct kernel_clone helper = {.flags = CLONE_FILES | CLONE_PIDFD};
+	struct rung rung = {.walls = walls_wanted(ground)};
 	struct entry entry = ENTRY_NONE;
 	int control[2];
 
-	entry.walls = walls_wanted(ground);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
-		return fail_errno(ret_error, E_ENGINE, errno, "making a socket pair");
+		return refused(&entry, ret_error);
 	entry.control = control[0];
 	entry.init_control = control[1];
 	entry.self = sys_pidfd_open(getpid());
-	init.flags |= namespace_flags(entry.walls, /* at_birth= */ true);
-	init.pidfd = (uint64_t)(uintptr_t)&entry.pidfd;
-	entry.init = sys_clone3(&init);
+	entry.init = birth_of_init(&rung, &entry.pidfd);
 	if (entry.init == 0)
-		run_init(ground, entry.walls, control[1], entry.self);
+		run_init(ground, rung, control[1], entry.self);
 	if (entry.init < 0)
 		return refused(&entry, ret_error);
+	entry.walls = rung.walls;
+	entry.lost = rung.lost;
 	if (entry.walls & WALL_BIT(WALL_NET_NAMESPACE)) {
-		helper.pidfd = (uint64_t)(uintptr_t)&entry.helper_pidfd;
-		entry.helper = sys_clone3(&helper);
+		entry.helper = birth(0, 0, &entry.helper_pidfd);
 		if (entry.helper == 0)
 			run_helper(&entry);
 		if (entry.helper < 0)
 			return refused(&entry, ret_error);
 	}
+	if (entry.lost & WALL_BIT(WALL_USER_NAMESPACE))
+		identity_lower();
 	*ret_entry = entry;
 	return 0;
 }
 
-static int explain(const struct failure *failure, struct error **ret_error)
+static int explain(const struct failure *failure, unsigned lost, struct error **ret_error)
 {
-	if (failure->errnum == EBUSY && strstr(failure->object, "filter")) {
+	if (strcmp(failure->stage, FAILED_FLOOR) == 0) {
 		fail(ret_error, E_ENGINE,
-		     "the sandbox's supervisor cannot be attached: another one is already there");
-		return error_hint(
-			ret_error,
-			"ward cannot run inside another ward, or inside a container engine "
-			"that traps system calls itself");
+		     "this machine gives %s: there is nothing to build a "
+		     "sandbox on",
+		     failure->object);
+		return error_hint(ret_error, "%s", ladder_remedy(WALL_LANDLOCK));
+	}
+	if (strcmp(failure->stage, FAILED_REQUIRE) == 0) {
+		_cleanup_list_ struct list name = {0};
+		unsigned wall = 0;
+
+		list_add(&name, failure->object);
+		while (!(walls_named(&name) & WALL_BIT(wall)))
+			wall++;
+		fail(ret_error, E_ENGINE,
+		     "the policy requires the wall %s, which this machine does not give",
+		     failure->object);
+		return error_hint(ret_error, "%s",
+				  ladder_remedy(ladder_cause((enum wall)wall, lost)));
 	}
 	fail_errno(ret_error, E_ENGINE, failure->errnum, "building the sandbox: %s %s",
 		   failure->stage, failure->object);
 	if (strcmp(failure->stage, "starting in") == 0)
 		return error_hint(ret_error,
 				  "choose a directory that the sandbox can read with --cwd");
+	if (strstr(failure->object, "filter"))
+		return error_hint(ret_error, "%s", ladder_remedy(WALL_SECCOMP));
 	return -E_ENGINE;
 }
 
@@ -493,9 +611,10 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 	struct note note = {.kind = NOTE_LETTER};
 	struct report report;
 	ssize_t length = -1;
+	int r;
 
-	if (letter_write(sandbox, masks, &letter, &note.length) < 0)
-		return fail(ret_error, E_ENGINE, "there is no memory for what to run");
+	if ((r = letter_write(sandbox, masks, entry->lost, &letter, &note.length, ret_error)) < 0)
+		return r;
 	note.fd = letter;
 	if (write(entry->control, &note, sizeof(note)) == sizeof(note))
 		length = read_report(entry, &report);
@@ -503,9 +622,18 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 		fail(ret_error, E_ENGINE, "the sandbox's init ended before the walls stood");
 		return error_hint(ret_error, "look for what the kernel said in its log: dmesg");
 	}
+	if (report.failure.errnum && report.failure.missing & ~ladder_lost()) {
+		/* For whoever begins again: what was refused is left out then. */
+		ladder_lose(report.failure.missing);
+		return fail_errno(ret_error, E_ENGINE, ERESTART, "building the sandbox: %s %s",
+				  report.failure.stage, report.failure.object);
+	}
 	if (report.failure.errnum)
-		return explain(&report.failure, ret_error);
-	entry->walls = report.walls;
+		return explain(&report.failure, report.rung.lost, ret_error);
+	entry->walls = report.rung.walls;
+	entry->lost = report.rung.lost;
+	entry->abi = report.rung.abi;
+	ladder_stood(report.rung);
 	entry->listener = report.listener;
 	entry->terminal = report.terminal;
 	entry->names = report.names;

@@ -41,7 +41,7 @@ static const struct filter *built(void)
 	static struct filter filter;
 
 	if (!filter.length)
-		filter.length = filter_build(true, &unchanged, filter.program);
+		filter.length = filter_build(true, &unchanged, NULL, filter.program);
 	assert_true(filter.length > 0);
 	return &filter;
 }
@@ -237,7 +237,7 @@ static void the_real_table_says_what_the_design_says(void **state)
 static void without_a_supervisor_nothing_waits_for_one(void **state)
 {
 	struct sock_filter program[BPF_ROOM];
-	int length = filter_build(false, &unchanged, program);
+	int length = filter_build(false, &unchanged, NULL, program);
 
 	(void)state;
 	for (int i = 0; i < length; i++)
@@ -295,7 +295,7 @@ static uint32_t changed(const char *allow, const char *deny, int number)
 		call_set_add(&changes.allowed, call_number(allow));
 	if (deny)
 		call_set_add(&changes.denied, call_number(deny));
-	length = filter_build(true, &changes, program);
+	length = filter_build(true, &changes, NULL, program);
 	assert_true(length > 0);
 	return bpf_run(program, length, &data);
 }
@@ -324,7 +324,7 @@ static void no_policy_opens_what_is_never_given(void **state)
 	(void)state;
 	memset(&all, 0, sizeof(all));
 	memset(&all.allowed, 0xff, sizeof(all.allowed));
-	length = filter_build(true, &all, program);
+	length = filter_build(true, &all, NULL, program);
 	assert_true(length > 0);
 	for (int number = 0; number <= BEYOND; number++) {
 		struct seccomp_data data = {.nr = number, .arch = AUDIT_ARCH_X86_64};
@@ -335,7 +335,7 @@ static void no_policy_opens_what_is_never_given(void **state)
 				 added ? ALLOW : ask(number, 0, 0, 0, 0, 0));
 	}
 	memset(&all.denied, 0xff, sizeof(all.denied));
-	length = filter_build(true, &all, program);
+	length = filter_build(true, &all, NULL, program);
 	assert_true(length > 0);
 	for (int number = 0; number < CALL_ROOM; number++) {
 		struct seccomp_data data = {.nr = number, .arch = AUDIT_ARCH_X86_64};

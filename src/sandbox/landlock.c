@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Landlock: every right that the running kernel knows, over the trees that the command may use.
+ *
+ * Behind mounts it says the same as they do, by object. Where there are no mounts it is the only
+ * wall around files, and is given a list that leaves out what is denied. */
+#include "ladder.h"
+#include "stage.h"
+#include "../sys/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#define READ_ONLY (LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_READ_DIR)
+#define CHANGE	  (READ_ONLY | LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE)
+#define OWN                                                                                \
+	(CHANGE | LANDLOCK_REMOVE_DIR | LANDLOCK_REMOVE_FILE | LANDLOCK_MAKE_DIR |         \
+	 LANDLOCK_MAKE_REG | LANDLOCK_MAKE_SOCK | LANDLOCK_MAKE_FIFO | LANDLOCK_MAKE_SYM | \
+	 LANDLOCK_REFER)
+#define OF_FILES                                                                           \
+	(LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE | \
+	 LANDLOCK_IOCTL_DEV)
+
+static const struct {
+	const char *path;
+	uint64_t rights;
+	enum wall only_with; /* the path is the sandbox's own only behind this wall */
+} landlock_paths[] = {
+	{"/", READ_ONLY, WALL_COUNT},	 {"/tmp", OWN, WALL_TMP},
+	{"/dev/shm", OWN, WALL_DEVICES}, {"/dev", CHANGE | LANDLOCK_IOCTL_DEV, WALL_DEVICES},
+	{"/proc", CHANGE, WALL_PROC},
+};
+
+/* The kinds of records that allow_records makes. */
+static const struct {
+	char kind;
+	uint64_t rights;
+} kinds[] = {
+	{'r', READ_ONLY},
+	{'w', OWN},
+	{'l', LANDLOCK_READ_DIR},
+	{'d', LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | LANDLOCK_IOCTL_DEV},
+};
+
+/* Which rights came with which ABI. */
+static const struct {
+	int since;
+	uint64_t fs, net, scoped;
+} abis[] = {
+	{1, (LANDLOCK_MAKE_SYM << 1) - 1, 0, 0},
+	{LANDLOCK_REFERS, LANDLOCK_REFER, 0, 0},
+	{LANDLOCK_TRUNCATES, LANDLOCK_TRUNCATE, 0, 0},
+	{4, 0, LANDLOCK_BIND_TCP | LANDLOCK_CONNECT_TCP, 0},
+	{5, LANDLOCK_IOCTL_DEV, 0, 0},
+	{LANDLOCK_SIGNALS, 0, 0, LANDLOCK_SCOPE_ABSTRACT | LANDLOCK_SCOPE_SIGNAL},
+};
+
+static int allow(int ruleset, int fd, const char *path, uint64_t rights, uint64_t known,
+		 struct failure *failure)
+{
+	struct landlock_path rule = {.allowed = rights & known, .parent = fd};
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return stage_fail(failure, "opening", path);
+	if (!S_ISDIR(st.st_mode))
+		rule.allowed &= OF_FILES;
+	return sys_landlock_add(ruleset, &rule) < 0
+		       ? stage_fail(failure, "allowing by Landlock", path)
+		       : 0;
+}
+
+static int allow_paths(int ruleset, unsigned walls, uint64_t known, struct failure *failure)
+{
+	for (size_t i = 0; i < ELEMENTS(landlock_paths); i++) {
+		int fd, r;
+
+		if (landlock_paths[i].only_with != WALL_COUNT &&
+		    !(walls & WALL_BIT(landlock_paths[i].only_with)))
+			continue;
+		fd = open(landlock_paths[i].path, O_PATH | O_CLOEXEC);
+		r = allow(ruleset, fd, landlock_paths[i].path, landlock_paths[i].rights, known,
+			  failure);
+		close_fd(&fd);
+		if (r < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What is not any more what it was when the list was made stays closed. */
+static int allow_record(int ruleset, const char *text, uint64_t known, struct failure *failure)
+{
+	char *next;
+	dev_t device = (dev_t)strtoull(text + 2, &next, 10);
+	ino_t inode = (ino_t)strtoull(next, &next, 10);
+	int fd = sys_openat2(AT_FDCWD, next + 1, O_PATH | O_CLOEXEC | O_NOFOLLOW,
+			     RESOLVE_NO_SYMLINKS),
+	    r = 0;
+	struct stat st;
+
+	/* Inside another ward openat2 is not there; there links on the way are held by the inode
+	 * alone. */
+	if (fd < 0 && errno == ENOSYS)
+		fd = open(next + 1, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == device && st.st_ino == inode)
+		for (size_t i = 0; i < ELEMENTS(kinds); i++)
+			if (kinds[i].kind == text[0])
+				r = allow(ruleset, fd, next + 1, kinds[i].rights, known, failure);
+	close_fd(&fd);
+	return r;
+}
+
+/* The sandbox's own terminal is one among the host's. */
+static int allow_terminal(int ruleset, int master, uint64_t known, struct failure *failure)
+{
+	unsigned number;
+	char path[32];
+	int fd, r;
+
+	if (master < 0)
+		return 0;
+	if (ioctl(master, _IOR('T', 0x30, unsigned) /* TIOCGPTN */, &number) < 0)
+		return stage_fail(failure, "finding", "the terminal");
+	snprintf(path, sizeof(path), "/dev/pts/%u", number);
+	fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	r = allow(ruleset, fd, path, CHANGE | LANDLOCK_IOCTL_DEV, known, failure);
+	close_fd(&fd);
+	return r;
+}
+
+int stage_landlock(const struct landlock_ground *ground, struct failure *failure)
+{
+	const struct sandbox *sandbox = ground->sandbox;
+	struct rung *rung = ground->rung;
+	struct landlock_ruleset attr = {0};
+	bool alone = rung->lost & WALL_BIT(WALL_MOUNT_NAMESPACE);
+	int ruleset, r = 0;
+
+	/* First, because Landlock wants it of whoever has no capability. */
+	if (rung->walls & WALL_BIT(WALL_NO_NEW_PRIVILEGES) &&
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return stage_fail(failure, "setting", "no_new_privs");
+	if (!(rung->walls & WALL_BIT(WALL_LANDLOCK)))
+		return 0;
+	rung->abi = sys_landlock_abi();
+	if (rung->abi == 0) {
+		rung->walls &= ~WALL_BIT(WALL_LANDLOCK);
+		rung->lost |= WALL_BIT(WALL_LANDLOCK);
+		return 0;
+	}
+	for (size_t i = 0; i < ELEMENTS(abis); i++) {
+		if (rung->abi < abis[i].since)
+			continue;
+		attr.fs |= abis[i].fs;
+		attr.scoped |= abis[i].scoped;
+		/* Only where no namespace is the network's wall: inside one, loopback is free. */
+		if (ground->no_network)
+			attr.net |= abis[i].net;
+	}
+	/* Kernels refuse a structure that is longer than they know only where the rest is not zero.
+	 */
+	ruleset = sys_landlock_create(&attr, sizeof(attr));
+	if (ruleset < 0)
+		return stage_fail(failure, "making", "the Landlock ruleset");
+	if (alone) {
+		for (const char *at = ground->records; r == 0 && at < ground->records_end;
+		     at += strlen(at) + 1)
+			r = allow_record(ruleset, at, attr.fs, failure);
+		if (r == 0)
+			r = allow_terminal(ruleset, ground->terminal, attr.fs, failure);
+	} else {
+		r = allow_paths(ruleset, rung->walls, attr.fs, failure);
+		for (size_t i = 0; r == 0 && i < sandbox->writable->count; i++)
+			r = allow(ruleset, ground->trees[i].tree, sandbox->writable->items[i], OWN,
+				  attr.fs, failure);
+	}
+	if (r == 0 && sys_landlock_restrict(ruleset) < 0)
+		r = stage_fail(failure, "entering", "the Landlock ruleset");
+	close(ruleset);
+	return r;
+}
+
+int landlock_leave_init(int abi)
+{
+	const struct landlock_ruleset attr = {.scoped = LANDLOCK_SCOPE_SIGNAL};
+	int ruleset, r;
+
+	if (abi < LANDLOCK_SIGNALS)
+		return 0;
+	ruleset = sys_landlock_create(&attr, sizeof(attr));
+	r = ruleset < 0 ? -1 : sys_landlock_restrict(ruleset);
+	close_fd(&ruleset);
+	return r;
+}
