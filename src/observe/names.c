@@ -9,6 +9,7 @@
 #include "observer.h"
 #include "../base/path.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -171,6 +172,22 @@ static void serve_make(struct observer *observer, const struct seccomp_notif *ca
 	answer(observer, call->id, -r);
 }
 
+static bool is_empty(const struct spot *spot)
+{
+	int fd = openat(spot->parent, spot->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	bool empty = true;
+
+	if (!directory)
+		close_fd(&fd);
+	while (directory && empty && (entry = readdir(directory)))
+		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+	if (directory)
+		closedir(directory);
+	return empty;
+}
+
 /* A name goes away from a holder. */
 static void serve_remove(struct observer *observer, const struct seccomp_notif *call,
 			 const struct trap *trap)
@@ -189,17 +206,27 @@ static void serve_remove(struct observer *observer, const struct seccomp_notif *
 	if (judge(observer, call, trap, TRAP_REMOVE, 0, spot.exists, &spot.st, spot.path))
 		return;
 	guard = hold_judge(observer, spot.path);
-	if (!spot.exists || !hold_needs_host(observer, spot.parent, spot.path, guard)) {
+	if (!hold_needs_host(observer, spot.parent, spot.path, guard)) {
 		answer_continue(observer, call->id);
+		return;
+	}
+	if (!spot.exists) { /* where all is read-only, the kernel would not even look */
+		answer(observer, call->id, ENOENT);
+		return;
+	}
+	/* As it would end anyway: git tries whether its own directory is empty. */
+	if (flags & AT_REMOVEDIR && S_ISDIR(spot.st.st_mode) && !is_empty(&spot)) {
+		answer(observer, call->id, ENOTEMPTY);
 		return;
 	}
 	/* Where to find a repository is no loss; a repository, or a hook that watches over it, is.
 	 */
-	if (guard >= GUARD_CONFIG || guard == GUARD_HOLDER)
-		if (!hold_is_ours(observer, spot.path) && guard != GUARD_LATER) {
-			refuse_guarded(observer, call, trap, spot.path, NULL);
-			return;
-		}
+	if ((guard >= GUARD_CONFIG || guard == GUARD_HOLDER) && guard != GUARD_LATER &&
+	    !(guard == GUARD_HOLDER && S_ISREG(spot.st.st_mode)) &&
+	    !hold_is_ours(observer, spot.path)) {
+		refuse_guarded(observer, call, trap, spot.path, NULL);
+		return;
+	}
 	if (is_mount_point(&spot)) {
 		answer(observer, call->id, EBUSY);
 		return;
@@ -302,7 +329,9 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		answer(observer, call->id, EEXIST);
 		return;
 	}
-	if (is_mount_point(&from) || is_mount_point(&to) || flags & RENAME_WHITEOUT) {
+	/* What was named to be written lies below a mount of its own, and may be replaced. */
+	if (is_mount_point(&from) || (is_mount_point(&to) && !hold_is_named(observer, to.path)) ||
+	    flags & RENAME_WHITEOUT) {
 		answer(observer, call->id, flags & RENAME_WHITEOUT ? EINVAL : EBUSY);
 		return;
 	}
