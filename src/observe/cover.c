@@ -36,7 +36,7 @@ static int open_of_process(const char *pid, int *ret_user, int *ret_mounts)
 	_cleanup_close_ int process = -1, user = -1, mounts = -1;
 
 	snprintf(path, sizeof(path), "/proc/%s/ns", pid);
-	process = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	process = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (process < 0)
 		return -1;
 	user = openat(process, "user", O_RDONLY | O_CLOEXEC);

@@ -218,8 +218,8 @@ static void give_up(struct renewal *renewal, int errnum, const char *path)
 		epoll_ctl(renewal->renewed->epoll, EPOLL_CTL_DEL, renewal->inotify, NULL);
 }
 
-/* Finds the way in before it is needed: by jumping from process to process the command could
- * otherwise keep us out for as long as it wants to read. False: not yet, or the run is given up. */
+/* The way in is found before it is needed, and held: when a mask has fallen there is no time for
+ * it. False: not yet, or the run is given up. */
 static bool find_way(struct renewal *renewal, const char *path)
 {
 	int r = -EAGAIN;
