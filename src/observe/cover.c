@@ -259,7 +259,7 @@ int cover_again(const struct covering *covering, const bool *marked, size_t *ret
 	int ends[2];
 	pid_t pid;
 
-	*ret_mask = 0;
+	*ret_mask = first_marked(covering, marked);
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
 	pid = sys_clone3(&child);
@@ -269,12 +269,13 @@ int cover_again(const struct covering *covering, const bool *marked, size_t *ret
 		report.errnum = errno;
 	close(ends[1]);
 	if (pid > 0) {
-		if (read_all(ends[0], &report, sizeof(report)) != sizeof(report))
-			report = (struct report){.errnum = ETIMEDOUT};
+		if (read_all(ends[0], &report, sizeof(report)) == sizeof(report))
+			*ret_mask = report.mask;
+		else
+			report.errnum = ETIMEDOUT;
 		while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
 			;
 	}
 	close(ends[0]);
-	*ret_mask = report.mask;
 	return -report.errnum;
 }
