@@ -169,7 +169,7 @@ static int pin_above(const struct covering *covering, const char *path)
 }
 
 /* The mask of this name, or where a directory lies where a file was, or the other way round, one
- * that fits. */
+ * that fits. They lie in the store under their numbers in struct masks. */
 static int clone_mask(const struct masks *masks, size_t mask, bool directory)
 {
 	char source[64];

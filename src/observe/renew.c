@@ -18,6 +18,7 @@ enum {
 	BEGIN_MS = 50,
 	POLL_MS = 100, /* where nothing can be watched */
 	AGAIN_MS = 2,  /* where there was nobody to follow in */
+	REST_MS = 1,   /* after events that did not matter: a build makes thousands of files */
 	TRIES = 250,   /* and how often that may be */
 	QUICK = 20,    /* how often at once */
 	DEPTH = 256,
@@ -43,17 +44,20 @@ struct renewal {
 	size_t count, room;
 	bool *marked; /* masks to be looked at */
 	bool polls;
+	bool rests;    /* the watch is not listened to until the timer says so */
 	int unwatched; /* errno of what could not be watched */
 	uint64_t renewals;
 	char *first; /* the path of the first mask that fell */
 	struct error *failure;
 };
 
-static int add_to_epoll(struct renewal *renewal, int fd)
+static int listen_to(struct renewal *renewal, int fd, int how)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+	/* The watch once at a time, so that it can be left alone for a while. */
+	struct epoll_event event = {
+		.events = fd == renewal->inotify ? EPOLLIN | EPOLLONESHOT : EPOLLIN, .data.fd = fd};
 
-	return epoll_ctl(renewal->renewed->epoll, EPOLL_CTL_ADD, fd, &event);
+	return epoll_ctl(renewal->renewed->epoll, how, fd, &event);
 }
 
 static void set_timer(struct renewal *renewal, long first_ms, long then_ms)
@@ -74,7 +78,7 @@ int renewal_new(const struct renewed *renewed, struct renewal **ret_renewal,
 	renewal->renewed = renewed;
 	renewal->inotify = renewal->user = renewal->mounts = -1;
 	renewal->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (renewal->timer < 0 || add_to_epoll(renewal, renewal->timer) < 0) {
+	if (renewal->timer < 0 || listen_to(renewal, renewal->timer, EPOLL_CTL_ADD) < 0) {
 		fail_errno(ret_error, E_ENGINE, errno, "preparing to watch the masks");
 		renewal_free(renewal);
 		return -E_ENGINE;
@@ -320,7 +324,7 @@ static int begin(struct renewal *renewal)
 	if (!renewal->marked)
 		abort();
 	renewal->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (renewal->inotify < 0 || add_to_epoll(renewal, renewal->inotify) < 0)
+	if (renewal->inotify < 0 || listen_to(renewal, renewal->inotify, EPOLL_CTL_ADD) < 0)
 		poll_instead(renewal, errno);
 	else
 		watch_all(renewal);
@@ -329,7 +333,8 @@ static int begin(struct renewal *renewal)
 }
 
 /* True where a directory above a mask is a new one, which is not watched yet. */
-static bool mark_event(struct renewal *renewal, const struct inotify_event *event)
+static bool mark_event(struct renewal *renewal, const struct inotify_event *event,
+		       bool *ret_matters)
 {
 	size_t low = 0, high = renewal->count, length = event->len ? strlen(event->name) : 0;
 	bool above = false;
@@ -352,7 +357,7 @@ static bool mark_event(struct renewal *renewal, const struct inotify_event *even
 		if (interest->name[length] == '/')
 			above = true;
 		else
-			renewal->marked[interest->mask] = true;
+			renewal->marked[interest->mask] = *ret_matters = true;
 	}
 	return above;
 }
@@ -360,7 +365,7 @@ static bool mark_event(struct renewal *renewal, const struct inotify_event *even
 static void read_events(struct renewal *renewal)
 {
 	_Alignas(struct inotify_event) char buffer[EVENTS];
-	bool above = false;
+	bool above = false, matters = false;
 
 	for (int round = 0; round < ROUNDS; round++) {
 		ssize_t got = read(renewal->inotify, buffer, sizeof(buffer));
@@ -369,7 +374,7 @@ static void read_events(struct renewal *renewal)
 			const struct inotify_event *event = (struct inotify_event *)(buffer + at);
 
 			at += (ssize_t)(sizeof(*event) + event->len);
-			above |= mark_event(renewal, event);
+			above |= mark_event(renewal, event, &matters);
 		}
 		if (got < (ssize_t)sizeof(buffer) / 2)
 			break;
@@ -378,6 +383,11 @@ static void read_events(struct renewal *renewal)
 		watch_all(renewal);
 		mark_all(renewal);
 	}
+	renewal->rests = !matters && !above && !renewal->polls;
+	if (renewal->rests)
+		set_timer(renewal, REST_MS, 0);
+	else
+		listen_to(renewal, renewal->inotify, EPOLL_CTL_MOD);
 }
 
 bool renewal_serve(struct renewal *renewal, int fd)
@@ -399,6 +409,10 @@ bool renewal_serve(struct renewal *renewal, int fd)
 				give_up(renewal, -r, renewal->renewed->masks->items[0].path);
 		} else if (renewal->polls) {
 			mark_all(renewal);
+		}
+		if (renewal->rests) {
+			renewal->rests = false;
+			listen_to(renewal, renewal->inotify, EPOLL_CTL_MOD);
 		}
 	}
 	if (!renewal->failure)
