@@ -2,6 +2,7 @@
 /* Watching the directories above the masks, and noticing which of them fell. */
 #include "renew.h"
 #include "cover.h"
+#include "../base/units.h"
 #include "../sys/kernel.h"
 
 #include <errno.h>
@@ -18,7 +19,9 @@ enum {
 	BEGIN_MS = 50,
 	POLL_MS = 100, /* where nothing can be watched */
 	AGAIN_MS = 2,  /* where there was nobody to follow in */
-	REST_MS = 1,   /* after events that did not matter: a build makes thousands of files */
+	REST_MS = 1,   /* after many events that did not matter: a build makes thousands of files */
+	MANY = 16,     /* an editor makes a few before it renames */
+	QUIET_MS = 20, /* after which none count any more */
 	TRIES = 250,   /* and how often that may be */
 	QUICK = 20,    /* how often at once */
 	DEPTH = 256,
@@ -44,8 +47,10 @@ struct renewal {
 	size_t count, room;
 	bool *marked; /* masks to be looked at */
 	bool polls;
-	bool rests;    /* the watch is not listened to until the timer says so */
-	int unwatched; /* errno of what could not be watched */
+	unsigned idle;	 /* how often in a row nothing mattered */
+	uint64_t looked; /* when, the last time */
+	bool rests;	 /* the watch is not listened to until the timer says so */
+	int unwatched;	 /* errno of what could not be watched */
 	uint64_t renewals;
 	char *first; /* the path of the first mask that fell */
 	struct error *failure;
@@ -383,7 +388,10 @@ static void read_events(struct renewal *renewal)
 		watch_all(renewal);
 		mark_all(renewal);
 	}
-	renewal->rests = !matters && !above && !renewal->polls;
+	if (matters || above || monotonic_ns() - renewal->looked > QUIET_MS * 1000000ull)
+		renewal->idle = 0;
+	renewal->looked = monotonic_ns();
+	renewal->rests = !matters && !above && !renewal->polls && ++renewal->idle > MANY;
 	if (renewal->rests)
 		set_timer(renewal, REST_MS, 0);
 	else
