@@ -72,9 +72,11 @@ static bool is_ground(const struct search *search, const char *path)
 	return path_is_under(search->workspace, path);
 }
 
-/* The host's /tmp is not there inside, but for what is writable in it. */
+/* The host's /run is not there inside, nor its /tmp, but for what is writable in it. */
 static bool is_hidden(const struct finding *finding, const char *path)
 {
+	if (path_is_under(path, "/run"))
+		return true;
 	if (!path_is_under(path, "/tmp"))
 		return false;
 	for (size_t i = 0; i < finding->trees.count; i++)

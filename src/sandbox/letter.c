@@ -87,12 +87,17 @@ static void add_own_program(const struct masks *masks, struct list *pins, struct
 static void add_masks(const struct masks *masks, struct buffer *text)
 {
 	_cleanup_list_ struct list pins = {0};
+	const char *before = "";
 
 	add_own_program(masks, &pins, text);
 	for (size_t i = 0; i < masks->count; i++) {
 		const struct mask *mask = &masks->items[i];
+		size_t parent = (size_t)(path_last(mask->path) - mask->path);
 
-		add_pins(masks, mask->path, &pins, text);
+		/* Many may lie side by side. */
+		if (strncmp(before, mask->path, parent) != 0 || strchr(before + parent, '/'))
+			add_pins(masks, mask->path, &pins, text);
+		before = mask->path;
 		add_record(text, (char)mask->kind, mask->is_directory, mask->device, mask->inode,
 			   mask->path);
 	}
