@@ -412,8 +412,19 @@ static void bytes_that_are_no_records_are_not_taken(void **state)
 		char *exact = malloc(length + 1); /* so that ASan sees a step beyond */
 		const struct cache cache = {.records = exact, .length = length};
 
-		for (size_t i = 0; i < length; i++)
-			bytes[i] = (char)(rand_r(&seed) % 8 ? 0 : rand_r(&seed) % 64);
+		/* Records as they should be, and then one byte or two that should not. */
+		memset(bytes, 0, length);
+		for (size_t at = 0; at + sizeof(struct record) + 8 <= length;
+		     at += sizeof(struct record) + 8) {
+			struct record *record = (struct record *)(bytes + at);
+
+			record->name = 1 + (uint32_t)rand_r(&seed) % 3;
+			record->names = (uint32_t)rand_r(&seed) % 4;
+			memset(record->text, 'x', record->name - 1);
+			record->end = (uint32_t)(at + sizeof(*record) + 8);
+		}
+		for (int i = rand_r(&seed) % 3; length && i > 0; i--)
+			bytes[(size_t)rand_r(&seed) % length] ^= (char)(rand_r(&seed) % 64);
 		memcpy(exact, bytes, length);
 		for (size_t offset = 0; offset < length;) {
 			const struct record *record = cache_record(&cache, offset, length);
