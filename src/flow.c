@@ -384,14 +384,20 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.root = flow->entry.root,
 		.uid = flow->identity.uid,
 		.own_network = flow->entry.walls & WALL_BIT(WALL_NET_NAMESPACE),
+		.writable = &flow->writable,
+		.masks = &flow->mask_paths,
 		.areas = &flow->masks.areas,
 		.sockets = &flow->verdict.permissions.sockets,
 	};
 	struct attendant attendant = {.fd = -1, .serve = serve_observer};
 	int r = 0;
 
-	if (flow->entry.walls & WALL_BIT(WALL_TMP) && !list_has(&flow->masks.writable, "/tmp"))
-		areas_add(&flow->masks.areas, "/tmp", STATE_WRITABLE, AREA_PRIVATE);
+	for (size_t i = 0; i < flow->masks.writable.count; i++)
+		list_add(&flow->writable, flow->masks.writable.items[i]);
+	if (flow->entry.walls & WALL_BIT(WALL_TMP)) {
+		list_add(&flow->writable, "/tmp");
+		areas_add(&flow->masks.areas, "/tmp", STATE_WRITABLE, NULL);
+	}
 	if (flow->entry.listener >= 0) {
 		r = observer_new(&observed, &flow->observer, ret_error);
 		if (r == 0)
@@ -482,6 +488,7 @@ static void forget_attempt(struct flow *flow)
 	prepared_done(&flow->prepared);
 	masks_done(&flow->masks);
 	list_done(&flow->mask_paths);
+	list_done(&flow->writable);
 	for (size_t i = 0; i < ELEMENTS(outputs); i++) {
 		free(outputs[i]->data);
 		*outputs[i] = (struct output){0};
@@ -697,6 +704,7 @@ void flow_run(const struct request *request, const struct audience *audience,
 	audit_close(flow.audit);
 	masks_done(&flow.masks);
 	list_done(&flow.mask_paths);
+	list_done(&flow.writable);
 	buffer_done(&flow.users);
 	buffer_done(&flow.groups);
 	free(flow.state);

@@ -44,7 +44,7 @@ struct flow {
 	struct prepared prepared;
 	struct streams streams;
 	struct masks masks;
-	struct list mask_paths;
+	struct list mask_paths, writable; /* writable as seen inside, /tmp included */
 	struct buffer users, groups; /* names inside */
 	struct entry entry;
 	enum level entry_level;

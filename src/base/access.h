@@ -74,9 +74,6 @@ struct areas {
 	size_t count, room;
 };
 
-/* The rule of an area that is the sandbox's own: what is there was made inside. */
-#define AREA_PRIVATE "the session's own"
-
 /* rule: NULL where none is behind it. */
 void areas_add(struct areas *areas, const char *path, enum state state, const char *rule);
 /* The innermost area that path lies in; NULL: none. */

@@ -9,16 +9,16 @@
 
 enum { NOTICES = 5 };
 
-static bool is_wards(const struct denial *denial)
-{
-	return !strstr(denial->rule, "permissions");
-}
-
 /* By a rule that somebody wrote: its words are that person's. */
 static bool is_said(const struct denial *denial)
 {
 	return strncmp(denial->rule, "deny: ", 6) == 0 ||
 	       strncmp(denial->rule, "read-only: ", 11) == 0;
+}
+
+static bool is_wards(const struct denial *denial)
+{
+	return is_said(denial) || !strstr(denial->rule, "permissions");
 }
 
 /* ward's own files, and what the caller denied. */

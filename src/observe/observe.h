@@ -21,8 +21,9 @@ struct observed {
 	uid_t uid;
 	bool own_network; /* the sandbox has a network namespace of its own, and nothing beyond it
 			     may be reached */
-	const struct areas *areas;  /* what may be written, /tmp included where it is private, and
-				       what is masked or held read-only in it */
+	const struct list *writable; /* absolute real paths, /tmp included where it is private */
+	const struct list *masks;
+	const struct areas *areas;  /* all of these, and what is read-only or open again in them */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
 };
 
