@@ -45,7 +45,7 @@ struct flow {
 	struct streams streams;
 	struct masks masks;
 	struct list mask_paths, writable; /* writable as seen inside, /tmp included */
-	struct buffer users, groups; /* names inside */
+	struct buffer users, groups;	  /* names inside */
 	struct entry entry;
 	enum level entry_level;
 	enum network entry_network;

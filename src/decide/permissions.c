@@ -281,6 +281,9 @@ int permissions_files(const struct request *request, const struct sandbox_policy
 	file_rules_add(&permissions->rules, ACCESS_WRITE, WEIGHT_SAID, permissions->workspace,
 		       NULL);
 	worktree_rules(permissions->workspace, &permissions->rules);
+	for (size_t i = 0; i < permissions->rules.count; i++)
+		if (permissions->rules.items[i].access == ACCESS_READ_ONLY)
+			list_add(&permissions->never, permissions->rules.items[i].pattern);
 	/* Another program's wishes come back as answers, or not at all. */
 	for (size_t i = 0; i < ELEMENTS(said) && r == 0; i++)
 		if (!said[i].widens || !request->foreign)
