@@ -236,7 +236,7 @@ def test_locks_between_processes(plain):
 
 def test_two_runs_share_a_workspace(ward):
     wait = 'for i in $(seq 600); do [ -e {0} ] && break; sleep 0.05; done; cat {0}'
-    first = ward.popen('run', '--', 'sh', '-c', 'echo one > shared; ' + wait.format('answer'))
+    first = ward.popen('run', '--', 'sh', '-c', 'echo one > shared.new; mv shared.new shared; ' + wait.format('answer'))
     assert ward.sh(wait.format('shared') + '; echo two > answer.new; mv answer.new answer').out == 'one\n'
     assert ward.finish(first).out == 'two\n'
 
