@@ -54,6 +54,9 @@ int part_freeze(const struct part *part, bool frozen);
 /* Sends SIGKILL to everything in it. name: the group's. */
 void part_kill(int directory, const char *name);
 void part_close(struct part *part);
+/* Of a run whose share is bounded, where that of others is 100: what it may use it uses up in
+ * bursts, on all CPUs, and others must not wait for that. */
+enum { WEIGHT = 25 };
 /* How many processes and threads may be there for so many processes. */
 uint64_t tasks_for(uint64_t processes);
 /* Of the share: a period of microseconds, and how much of it may be used. */

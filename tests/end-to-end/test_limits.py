@@ -336,6 +336,30 @@ def unified(user):
     path.rmdir()
 
 
+def test_in_a_delegated_subtree_a_group_is_made_without_asking_anybody(plain, unified):
+    """As on a machine with version 2 alone: in a mount namespace without the others, in a group that is the user's."""
+    own = unified / 'own'
+    own.mkdir()
+    for path in (unified, own):
+        for file in ('.', 'cgroup.procs', 'cgroup.subtree_control'):
+            os.chown(path / file, plain.person.uid, plain.person.gid)
+    # Children that nobody waits for: only a group counts them to the end.
+    script = """import os, signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+while True:
+    if os.fork() == 0:
+        for i in range(30000): pass
+        os._exit(0)"""
+    arguments = ['run', '--json', '--cpu-time', '1s', '--timeout', '60s', '--', '/usr/bin/python3', '-I', '-c', script]
+    outer = ['unshare', '-m', 'sh', '-c', f'umount $(grep -o "/sys/fs/cgroup/[a-z,_]*" /proc/self/mounts | grep -v unified) 2>/dev/null; echo $$ > {own}/cgroup.procs;'
+             ' exec "$@"', 'sh', 'setpriv', '--reuid', str(plain.person.uid), '--regid', str(plain.person.gid), '--clear-groups', plain.binary]
+    process = subprocess.Popen([*outer, *arguments], env=plain.variables, cwd=plain.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert wait_until(lambda: any(path.read_text() for path in own.glob('ward-*/cgroup.procs')), 20)
+    result = json.loads(process.communicate(timeout=90)[0])
+    assert result['limit'] == 'cpu', result
+    assert not groups(result['run'])
+
+
 def test_a_scope_is_asked_for_at_the_users_bus(plain, unified):
     directory = plain.place / 'runtime'
     directory.mkdir()
