@@ -62,6 +62,14 @@ uint64_t tasks_for(uint64_t processes);
 /* Of the share: a period of microseconds, and how much of it may be used. */
 void quota_for(uint64_t millicpus, uint64_t *ret_quota, uint64_t *ret_period);
 
+/* cgroup_sweep.c: names, and removing. */
+enum { NAME_ROOM = 160 };
+int group_name(const char *run, char ret_name[static NAME_ROOM]);
+/* Thaws and ends what is inside, then removes it. 0 or -errno. */
+int group_remove(int parent, const char *name);
+/* Removes what killed runs left beside the group of this name. */
+void groups_sweep(int parent, const char *own);
+
 /* cgroup_scope.c: a scope of the user's systemd. */
 /* The bus of this user, or NULL. Caller frees. */
 char *scope_bus(void);
