@@ -14,23 +14,29 @@ enum { SWEPT_MOST = 1000 };
 /* How long what was in a group may take to be gone. */
 static const uint64_t empty_ns = 5000000000;
 
+/* In the text of /proc/PID/stat; NULL where there is none. */
+static char *start_field(char *text)
+{
+	char *field = strrchr(text, ')'); /* the name before it may hold anything */
+
+	for (int i = 0; i < 20 && field; i++)
+		field = strchr(field + 1, ' ');
+	return field;
+}
+
 /* "ward-RUN.PIDNS.PID.START": whose it is can be told later from its name alone. */
 int group_name(const char *run, char ret_name[static NAME_ROOM])
 {
 	char link[64] = "", text[GROUP_FILE], *field;
-	int length = (int)readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
+	unsigned long long space;
+	int length;
 
-	if (length <= 0 || group_read(AT_FDCWD, "/proc/self/stat", text) < 0 ||
-	    !(field = strrchr(text, ')')))
+	if (readlink("/proc/self/ns/pid", link, sizeof(link) - 1) < 0 ||
+	    sscanf(link, "pid:[%llu]", &space) != 1 ||
+	    group_read(AT_FDCWD, "/proc/self/stat", text) < 0 || !(field = start_field(text)))
 		return -ENOENT;
-	for (int i = 0; i < 20 && field; i++)
-		field = strchr(field + 1, ' ');
-	if (!field)
-		return -ENOENT;
-	length = snprintf(
-		ret_name, NAME_ROOM, "ward-%.64s.%llu.%d.%llu", run,
-		strtoull(strcspn(link, "[") < strlen(link) ? strchr(link, '[') + 1 : "0", NULL, 10),
-		getpid(), strtoull(field, NULL, 10));
+	length = snprintf(ret_name, NAME_ROOM, "ward-%.64s.%llu.%d.%llu", run, space, getpid(),
+			  strtoull(field, NULL, 10));
 	return length < NAME_ROOM ? 0 : -ENAMETOOLONG;
 }
 
@@ -54,8 +60,7 @@ static bool is_left(const char *name, const char *own)
 	/* A zombie holds on to nothing any more; its parent may never look at it. */
 	if (!field || field[1] != ' ' || field[2] == 'Z')
 		return true;
-	for (int i = 0; i < 20 && field; i++)
-		field = strchr(field + 1, ' ');
+	field = start_field(text);
 	return field && strtoull(field, NULL, 10) != start;
 }
 
