@@ -276,7 +276,7 @@ static bool is_private(const struct observer *observer, const char *path)
 {
 	const struct list *writable = observer->observed->writable;
 
-	if (path_is_under(path, "/dev/shm"))
+	if (path_is_under(path, "/dev/shm") && !observer->observed->alone)
 		return true;
 	if (!list_has(writable, "/tmp"))
 		return false;
