@@ -37,7 +37,7 @@ struct finding {
 	bool *found;		     /* for each rule: it means something that exists */
 	struct file_rule *own_rules; /* the rules, links resolved */
 	size_t rule_count;
-	struct file_rules guards; /* those about names that run programs */
+	struct file_rules guards; /* of our own: names that run programs, ward itself */
 	struct list texts;	  /* of resolved patterns */
 	size_t opened, guarded;
 };
@@ -505,11 +505,36 @@ static void add_guards(struct finding *finding, const char *tree)
 	}
 }
 
+/* ward's own program may lie in the workspace (a clone of its repository), and is executed outside
+ * at the next call: it and its launcher are read-only. */
+static void add_own_programs(struct finding *finding)
+{
+	char self[PATH_MAX], launcher[PATH_MAX + 16];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *const own[] = {self, launcher};
+	struct stat st;
+
+	if (length <= 0)
+		return;
+	self[length] = '\0';
+	snprintf(launcher, sizeof(launcher), "%.*s/../ward", (int)(strrchr(self, '/') - self),
+		 self);
+	for (size_t i = 0; i < ELEMENTS(own); i++) {
+		_cleanup_free_ char *path = path_normalise(own[i]);
+
+		if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+			file_rules_add(&finding->guards, ACCESS_READ_ONLY, WEIGHT_SAID, path,
+				       "ward itself")
+				->hold = true;
+	}
+}
+
 static void copy_rules(struct finding *finding)
 {
 	const struct file_rules *rules = finding->search->rules;
 	size_t count;
 
+	add_own_programs(finding);
 	if (finding->search->guards)
 		add_guards(finding, finding->search->workspace);
 	for (size_t i = 0; i < rules->count && finding->search->guards; i++)

@@ -392,12 +392,42 @@ static void stamp(struct walk *walk, size_t place, const struct stat *st)
 	record->nanoseconds = (uint32_t)st->st_ctim.tv_nsec;
 }
 
+/* One component after the other, where openat2 is not there: inside another ward, for one. */
+static int open_by_steps(int top, const char *path)
+{
+	int fd = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), next;
+	char name[NAME_MAX + 1];
+
+	while (fd >= 0 && *path) {
+		size_t length = strcspn(path, "/");
+
+		if (length > NAME_MAX) {
+			close(fd);
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		memcpy(name, path, length);
+		name[length] = '\0';
+		path += length + (path[length] == '/');
+		next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		close(fd);
+		fd = next;
+	}
+	return fd;
+}
+
+static int open_below(int top, const char *path)
+{
+	int fd = sys_openat2(top, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+			     RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
+
+	return fd < 0 && errno == ENOSYS ? open_by_steps(top, path) : fd;
+}
+
 static int visit_unknown(struct walk *walk, const struct record *known, size_t place,
 			 unsigned depth, struct error **ret_error)
 {
-	_cleanup_close_ int fd =
-		sys_openat2(walk->top, relative(walk), O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-			    RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
+	_cleanup_close_ int fd = open_below(walk->top, relative(walk));
 	_cleanup_buffer_ struct buffer children = {0};
 	size_t cursor = 0, length = walk->length;
 	struct stat st;
