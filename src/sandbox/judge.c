@@ -116,10 +116,10 @@ static int change(struct finding *finding, const struct point *point, const stru
 		kind = MASK_RELEASE;
 	}
 	if (mask_opens((char)kind) && finding->opened++ >= OPENED_MOST) {
-		fail(ret_error, E_ENGINE, "more than %d paths are opened in what is closed",
-		     OPENED_MOST);
-		return error_hint(ret_error, "name the directories that they lie in: %s",
-				  rule->said ? rule->said : rule->pattern);
+		fail(ret_error, E_ENGINE,
+		     "more than %d paths are opened in what is closed, %s among them", OPENED_MOST,
+		     point->path);
+		return error_hint(ret_error, "name the directories that they lie in");
 	}
 	if (here->state == STATE_WRITABLE) {
 		bool inside = false;
