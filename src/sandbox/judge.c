@@ -61,7 +61,6 @@ struct level {
 	size_t rules; /* how many rules speak here */
 	enum state state;
 	ssize_t mask; /* the mask that made it so; -1 none */
-	bool hidden;  /* its directory is not there inside */
 };
 
 enum { LEVELS = PATH_MAX / 2 };
@@ -136,7 +135,7 @@ static int change(struct finding *finding, const struct point *point, const stru
 
 int finding_judge(struct finding *finding, struct masks *masks, struct error **ret_error)
 {
-	_cleanup_free_ struct level *levels = calloc(LEVELS + 1, sizeof(*levels));
+	_cleanup_free_ struct level *levels = malloc((LEVELS + 1) * sizeof(*levels));
 	_cleanup_free_ const struct file_rule **rules =
 		calloc(finding->count + 1, sizeof(struct file_rule *));
 	size_t depth = 0;
@@ -146,7 +145,7 @@ int finding_judge(struct finding *finding, struct masks *masks, struct error **r
 		abort();
 	if (finding->count)
 		qsort(finding->points, finding->count, sizeof(*finding->points), compare_points);
-	levels[0] = (struct level){"/", 0, STATE_READ_ONLY, -1, false};
+	levels[0] = (struct level){"/", 0, STATE_READ_ONLY, -1};
 	for (size_t i = 0; i < finding->count && r == 0;) {
 		const struct point *point = &finding->points[i];
 		const struct file_rule *rule = NULL;
