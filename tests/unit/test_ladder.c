@@ -260,20 +260,11 @@ static void what_is_denied_is_left_out_and_what_is_beside_it_is_not(void **state
 	static const struct {
 		const char *path, *kinds;
 	} expected[] = {
-		{"", "l"},
-		{"/w", "ll"},
-		{"/w/sub", "ll"},
-		{"/w/other", "rw"},
-		{"/w/sub/code", "rw"},
-		{"/w/sub/.env", ""},
-		{"/home", "l"},
-		{"/home/.aws", ""},
-		{"/home/.aws/key", ""},
-		{"/home/open", "r"},
-		{"/w/link", ""},
-		{"/w/bin", "rl"},
-		{"/w/bin/ward", "r"},
-		{"/w/bin/tool", "w"},
+		{"", "l"},	     {"/w", "ll"},	    {"/w/sub", "ll"},
+		{"/w/other", "rw"},  {"/w/sub/code", "rw"}, {"/w/sub/.env", ""},
+		{"/home", "l"},	     {"/home/.aws", ""},    {"/home/.aws/key", ""},
+		{"/home/open", "r"}, {"/w/link", ""},	    {"/w/bin", "rl"},
+		{"/w/bin/ward", ""}, {"/w/bin/tool", "w"},
 	};
 	_cleanup_buffer_ struct buffer text = {0};
 	_cleanup_list_ struct list writable = {0};
