@@ -7,6 +7,7 @@
  * The sandbox's own mounts are honoured by hand: the kernel lets nobody rename over a mount point
  * of his own namespace, but for us those are not. */
 #include "observer.h"
+#include "text.h"
 #include "../base/path.h"
 
 #include <errno.h>
@@ -278,7 +279,7 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	enum guard source, target;
 	struct spot from, to;
 	char why[300] = "";
-	int r;
+	int r, text;
 
 	if (!find_spot(observer, call, trap, trap->directory, trap->path, &from))
 		return;
@@ -302,12 +303,15 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		answer(observer, call->id, EEXIST);
 		return;
 	}
-	if (is_mount_point(&from) || is_mount_point(&to) || flags & RENAME_WHITEOUT) {
+	source = hold_judge(observer, from.path);
+	target = hold_judge(observer, to.path);
+	/* The one mount over which something may be installed. */
+	text = to.exists && target == GUARD_CONFIG ? text_find(observer->observed->texts, &to.st)
+						   : -1;
+	if (is_mount_point(&from) || (text < 0 && is_mount_point(&to)) || flags & RENAME_WHITEOUT) {
 		answer(observer, call->id, flags & RENAME_WHITEOUT ? EINVAL : EBUSY);
 		return;
 	}
-	source = hold_judge(observer, from.path);
-	target = hold_judge(observer, to.path);
 	r = judge_rename(observer, &from, source, &to, target, flags);
 	if (r < 0) {
 		refuse_guarded(observer, call, trap,
@@ -319,7 +323,9 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	if (r == 1) {
 		_cleanup_close_ int at = hold_open_parent(observer, to.path);
 
-		r = at < 0 ? at : hold_install_config(at, from.name, to.name, from.st.st_mode, why);
+		r = at < 0 ? at
+			   : hold_install_config(at, from.name, to.name, from.st.st_mode, text,
+						 why);
 		if (*why) {
 			refuse_guarded(observer, call, trap, to.path, why);
 			return;

@@ -45,7 +45,8 @@ static void add_if_there(struct allow *allow, char kind, const char *path)
 }
 
 /* What the innermost rule about a path makes of it. Names that run programs are left to the
- * supervisor, which performs every change where there are no mounts. */
+ * supervisor, which performs every change where there are no mounts. Of a file another text can be
+ * seen only by a mount: it is left out. */
 static bool is_denied(const struct allow *allow, char kind, const char *path)
 {
 	const struct mask *innermost = NULL;
@@ -56,7 +57,7 @@ static bool is_denied(const struct allow *allow, char kind, const char *path)
 	for (size_t i = 0; i < allow->masks->count; i++) {
 		const struct mask *mask = &allow->masks->items[i];
 
-		if (!mask->guard && path_is_under(path, mask->path) &&
+		if ((!mask->guard || mask_hides(mask)) && path_is_under(path, mask->path) &&
 		    (!innermost || strlen(mask->path) > strlen(innermost->path)))
 			innermost = mask;
 	}
@@ -70,11 +71,13 @@ static bool holds_denied(const struct allow *allow, const char *path)
 {
 	if (allow->whole && strcmp(path, "/") == 0)
 		return true;
-	for (size_t i = 0; i < allow->masks->count; i++)
-		if (!allow->masks->items[i].guard &&
-		    strcmp(allow->masks->items[i].path, path) != 0 &&
-		    path_is_under(allow->masks->items[i].path, path))
+	for (size_t i = 0; i < allow->masks->count; i++) {
+		const struct mask *mask = &allow->masks->items[i];
+
+		if ((!mask->guard || mask_hides(mask)) && strcmp(mask->path, path) != 0 &&
+		    path_is_under(mask->path, path))
 			return true; /* or opened in what is denied, which needs the same */
+	}
 	for (size_t i = 0; allow->held && i < allow->held->count; i++)
 		if (path_is_under(allow->held->items[i], path))
 			return true;

@@ -2,6 +2,7 @@
 /* From rules to masks: the paths that the rules mean are collected, put in order, and judged from
  * the root down. Between two of them nothing changes, because no rule speaks there. */
 #include "find.h"
+#include "credentials.h"
 #include "../base/guard.h"
 #include "walk.h"
 #include "../base/path.h"
@@ -316,10 +317,11 @@ struct level {
 
 enum { LEVELS = PATH_MAX / 2 };
 
-static int add_mask(struct masks *masks, const struct point *point, enum mask_kind kind, bool guard,
-		    struct error **ret_error)
+int masks_add(struct masks *masks, struct mask mask, struct error **ret_error)
 {
 	if (masks->count >= MASKS) {
+		free(mask.path);
+		free(mask.text);
 		fail(ret_error, E_ENGINE, "there are more than %d paths to be masked", MASKS);
 		return error_hint(
 			ret_error,
@@ -331,8 +333,7 @@ static int add_mask(struct masks *masks, const struct point *point, enum mask_ki
 		if (!masks->items)
 			abort();
 	}
-	masks->items[masks->count++] = (struct mask){
-		strdup(point->path), kind, point->device, point->inode, point->is_directory, guard};
+	masks->items[masks->count++] = mask;
 	return 0;
 }
 
@@ -390,7 +391,27 @@ static int change(struct finding *finding, const struct point *point, const stru
 	}
 	describe(rule, here->state, &masks->areas, point->path);
 	here->mask = (ssize_t)masks->count;
-	return add_mask(masks, point, kind, rule && rule->guard, ret_error);
+	return masks_add(masks,
+			 (struct mask){.path = strdup(point->path),
+				       .kind = kind,
+				       .device = point->device,
+				       .inode = point->inode,
+				       .is_directory = point->is_directory,
+				       .guard = rule && rule->guard},
+			 ret_error);
+}
+
+/* Whatever else is said of it. */
+static bool is_repository(const struct point *point, const struct file_rule *const *rules,
+			  size_t count)
+{
+	const struct guard_place plain = {.ground = GROUND_PLAIN};
+	bool guarded = false;
+
+	for (size_t i = 0; i < count; i++)
+		guarded |= rules[i]->guard;
+	return guarded && point->is_directory &&
+	       guard_enter(&plain, path_last(point->path)).ground == GROUND_REPOSITORY;
 }
 
 static int judge(struct finding *finding, struct masks *masks, struct error **ret_error)
@@ -416,6 +437,9 @@ static int judge(struct finding *finding, struct masks *masks, struct error **re
 		here->path = point->path;
 		for (; i < finding->count && strcmp(finding->points[i].path, point->path) == 0; i++)
 			rules[here->rules++] = finding->points[i].rule;
+		if (is_repository(point, &rules[levels[depth].rules],
+				  here->rules - levels[depth].rules))
+			list_add(&masks->repositories, point->path);
 		here->state = file_rules_decide(rules, here->rules, &rule);
 		if (is_hidden(finding, point->path))
 			here->state = levels[depth].state;
@@ -611,14 +635,17 @@ int find_masks(const struct search *search, struct masks *ret_masks, struct erro
 	list_done(&ret_masks->trees);
 	ret_masks->trees = finding.trees;
 	file_rules_done(&finding.guards);
-	return r;
+	return r == 0 && search->guards ? find_credentials(search, ret_masks, ret_error) : r;
 }
 
 void masks_done(struct masks *masks)
 {
-	for (size_t i = 0; i < masks->count; i++)
+	for (size_t i = 0; i < masks->count; i++) {
 		free(masks->items[i].path);
+		free(masks->items[i].text);
+	}
 	free(masks->items);
+	list_done(&masks->repositories);
 	list_done(&masks->writable);
 	list_done(&masks->trees);
 	areas_done(&masks->areas);
