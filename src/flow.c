@@ -435,6 +435,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.sockets = &flow->verdict.permissions.sockets,
 		.covered = (flow->entry.walls & masked) == masked ? &flow->masks : NULL,
 		.texts = &flow->entry.texts,
+		.masks = &flow->masks,
 		.pidfd = flow->entry.walls & WALL_BIT(WALL_PID_NAMESPACE) ? flow->entry.pidfd : -1,
 		.control = flow->entry.control,
 		.disk = flow->verdict.limits.disk,

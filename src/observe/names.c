@@ -30,6 +30,25 @@ static bool is_mount_point(const struct spot *spot)
 	       stx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
 }
 
+/* Where there are no mounts, what is hidden is hidden by where it lies, and the wall does not hold
+ * us: in another place, or by another name, it would be seen. */
+static bool would_be_shown(const struct observer *observer, const char *path)
+{
+	const struct masks *masks = observer->observed->masks;
+	const struct mask *innermost = NULL;
+
+	for (size_t i = 0; observer->observed->alone && masks && i < masks->count; i++) {
+		const struct mask *mask = &masks->items[i];
+
+		if (mask_hides(mask) && path_is_under(mask->path, path))
+			return true;
+		if ((!mask->guard || mask_hides(mask)) && path_is_under(path, mask->path) &&
+		    (!innermost || strlen(mask->path) > strlen(innermost->path)))
+			innermost = mask;
+	}
+	return innermost && mask_hides(innermost);
+}
+
 mode_t take_umask(const struct seccomp_notif *call)
 {
 	return umask(caller_umask((pid_t)call->pid));
@@ -333,6 +352,11 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		answer(observer, call->id, -r);
 		return;
 	}
+	if (would_be_shown(observer, from.path) ||
+	    (flags & RENAME_EXCHANGE && would_be_shown(observer, to.path))) {
+		answer(observer, call->id, EBUSY); /* as for a directory above a mask */
+		return;
+	}
 	if (may_not_become_repository(observer, call, trap, &to) ||
 	    (flags & RENAME_EXCHANGE && may_not_become_repository(observer, call, trap, &from)))
 		return;
@@ -394,6 +418,10 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 	/* A second name would be a way round the first. */
 	if (source >= GUARD_CONFIG || source == GUARD_HOLDER) {
 		refuse_guarded(observer, call, trap, found.path, NULL);
+		return;
+	}
+	if (found.path[0] == '/' && would_be_shown(observer, found.path)) {
+		answer(observer, call->id, EACCES);
 		return;
 	}
 	if (may_not_become_repository(observer, call, trap, &spot))

@@ -34,6 +34,7 @@ struct observed {
 	const char *company;	    /* a file that all runs of this user share */
 	const char *quarantine;	    /* a directory to be made for what must not stay */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
+	const struct masks *masks;  /* what is hidden, by mounts or without */
 	const struct masks *covered; /* the masks that are renewed when they fall; NULL: none */
 	const struct texts *texts;   /* of those of its masks that show one; none: NULL */
 	int pidfd;		     /* of init: what ends the run; -1: */
