@@ -245,12 +245,12 @@ static int prepare(const char *text, const struct item *item, unsigned *index, i
 static int open_texts(const char *text, const char *end, struct texts *texts,
 		      struct failure *failure)
 {
-	int store = -1, r = 0;
+	int store = -1, fd = 0;
 	unsigned index = 0;
 	struct item item;
 	char name[16];
 
-	for (const char *next = text; next < end && r == 0;) {
+	for (const char *next = text; next < end && fd >= 0;) {
 		next = read_item(next, &item);
 		snprintf(name, sizeof(name), "%u", index);
 		index += mask_hides(&(struct mask){.kind = (enum mask_kind)item.kind});
@@ -258,21 +258,18 @@ static int open_texts(const char *text, const char *end, struct texts *texts,
 			continue;
 		if (store < 0)
 			store = sys_open_tree(AT_FDCWD, STORE, MOUNT_CLONE | O_CLOEXEC);
-		if (texts->count >= TEXTS_MOST) {
-			errno = E2BIG;
-			r = -1;
-			break;
-		}
-		r = store < 0 ? -1 : openat(store, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-		if (r < 0)
-			break;
-		texts->fds[texts->count++] = r;
-		r = fchmod(r, 0644); /* git gives its new files the mode of the old one */
+		/* Also, git gives its new files the mode of the old one. */
+		if (store < 0 || texts->count >= TEXTS_MOST || fchmodat(store, name, 0644, 0) < 0)
+			fd = -1;
+		else
+			fd = openat(store, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		if (fd >= 0)
+			texts->fds[texts->count++] = fd;
 	}
-	if (r < 0)
+	if (fd < 0)
 		stage_fail(failure, "opening", "the texts of the sandbox");
 	close_fd(&store);
-	return r;
+	return MIN(fd, 0);
 }
 
 static int mask(unsigned index, const struct item *item, struct failure *failure)

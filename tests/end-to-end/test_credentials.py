@@ -158,6 +158,11 @@ def test_more_than_can_be_shown_are_closed(plain):
         repository(plain, f'r{i:02}')
     done = plain.sh('for i in r*; do cat $i/.git/config || echo closed; done')
     assert TOKEN not in done.out and done.out.count(PLAIN) == 16 and done.out.count('closed\n') == 4, done
+    done = plain.sh('for i in r*; do git -C $i config user.name in-$i 2>/dev/null && git -C $i config user.name; done')
+    assert len(done.out.split()) == 16, done
+    for i in range(20):
+        text = (plain.work / f'r{i:02}/.git/config').read_text()
+        assert TOKEN in text and (f'in-r{i:02}\n' in text) == (f'in-r{i:02}\n' in done.out)
 
 
 def test_what_git_cannot_read_is_closed(plain):
