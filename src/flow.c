@@ -543,6 +543,7 @@ static void forget_attempt(struct flow *flow)
 	prepared_done(&flow->prepared);
 	masks_done(&flow->masks);
 	list_done(&flow->mask_paths);
+	list_done(&flow->writable);
 	for (size_t i = 0; i < ELEMENTS(outputs); i++) {
 		free(outputs[i]->data);
 		*outputs[i] = (struct output){0};
@@ -751,6 +752,7 @@ void flow_run(const struct request *request, const struct audience *audience,
 	audit_close(flow.audit);
 	masks_done(&flow.masks);
 	list_done(&flow.mask_paths);
+	list_done(&flow.writable);
 	buffer_done(&flow.users);
 	buffer_done(&flow.groups);
 	free(flow.state);

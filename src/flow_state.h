@@ -48,8 +48,8 @@ struct flow {
 	struct prepared prepared;
 	struct streams streams;
 	struct masks masks;
-	struct list mask_paths;
-	struct buffer users, groups; /* names inside */
+	struct list mask_paths, writable; /* writable as seen inside, /tmp included */
+	struct buffer users, groups;	  /* names inside */
 	struct entry entry;
 	enum level entry_level;
 	enum network entry_network;

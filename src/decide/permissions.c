@@ -188,9 +188,8 @@ static int check_writable(const char *workspace, const char *path, const char *t
 }
 
 /* One rule as it was written. */
-static int add_rule(const struct request *request, const char *home, const char *text,
-		    const struct source *source, struct permissions *permissions,
-		    struct error **ret_error)
+static int add_rule(const char *home, const char *text, const struct source *source,
+		    struct permissions *permissions, struct error **ret_error)
 {
 	_cleanup_free_ char *expanded = NULL, *path = NULL;
 	struct file_rule *rule;
@@ -204,7 +203,7 @@ static int add_rule(const struct request *request, const char *home, const char 
 		return error_hint(ret_error, "set it, or write the path itself; a $ that is meant "
 					     "as itself is written [$]");
 	}
-	path = path_resolve(request->workspace, home, expanded);
+	path = path_resolve(permissions->workspace, home, expanded);
 	rule = file_rules_add(&permissions->rules, source->access, source->weight, path, text);
 	rule->hold = source->hold;
 	rule->must_exist = source->flag &&
@@ -231,14 +230,13 @@ static void add_exact(const char *path, const struct source *source,
 		file_rules_add(&permissions->rules, source->access, source->weight, path, path);
 }
 
-static int add_rules(const struct request *request, const char *home, const struct list *texts,
-		     const struct source *source, struct permissions *permissions,
-		     struct error **ret_error)
+static int add_rules(const char *home, const struct list *texts, const struct source *source,
+		     struct permissions *permissions, struct error **ret_error)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < texts->count && r == 0; i++)
-		r = add_rule(request, home, texts->items[i], source, permissions, ret_error);
+		r = add_rule(home, texts->items[i], source, permissions, ret_error);
 	return r;
 }
 
@@ -288,10 +286,13 @@ int permissions_files(const struct request *request, const struct sandbox_policy
 	file_rules_add(&permissions->rules, ACCESS_WRITE, WEIGHT_SAID, permissions->workspace,
 		       NULL);
 	worktree_rules(permissions->workspace, &permissions->rules);
+	for (size_t i = 0; i < permissions->rules.count; i++)
+		if (permissions->rules.items[i].access == ACCESS_READ_ONLY)
+			list_add(&permissions->never, permissions->rules.items[i].pattern);
 	/* Another program's wishes come back as answers, or not at all. */
 	for (size_t i = 0; i < ELEMENTS(said) && r == 0; i++)
 		if (!said[i].widens || !request->foreign)
-			r = add_rules(request, surroundings->home, said[i].texts, &said[i].source,
+			r = add_rules(surroundings->home, said[i].texts, &said[i].source,
 				      permissions, ret_error);
 	return r;
 }
@@ -392,8 +393,8 @@ void permissions_apply(const struct matter *matter, const char *permission, bool
 		if (exact) /* a $ in it is the file's own */
 			add_exact(path, &source, permissions);
 		else
-			(void)add_rule(request, matter->surroundings->home, resource, &source,
-				       permissions, NULL);
+			(void)add_rule(matter->surroundings->home, resource, &source, permissions,
+				       NULL);
 	} else if (parse_word_in("unix", permission, length)) {
 		const struct list one = {.items = (char *[]){(char *)resource, NULL}, .count = 1};
 

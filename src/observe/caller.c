@@ -343,8 +343,7 @@ int caller_find_name(int root, pid_t tid, int dirfd, const char *path, struct sp
 	if (r < 0)
 		return r;
 	ret_spot->slash = length > 0 && path[length - 1] == '/';
-	ret_spot->parent =
-		sys_openat2(root, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, resolve);
+	ret_spot->parent = sys_openat2(root, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, resolve);
 	if (ret_spot->parent < 0)
 		return -errno;
 	strcpy(ret_spot->name, name);
@@ -356,8 +355,7 @@ int caller_find_name(int root, pid_t tid, int dirfd, const char *path, struct sp
 	if (ret_spot->path[1])
 		strcat(ret_spot->path, "/");
 	strcat(ret_spot->path, name);
-	ret_spot->exists =
-		fstatat(ret_spot->parent, name, &ret_spot->st, AT_SYMLINK_NOFOLLOW) == 0;
+	ret_spot->exists = fstatat(ret_spot->parent, name, &ret_spot->st, AT_SYMLINK_NOFOLLOW) == 0;
 	return 0;
 }
 

@@ -36,7 +36,7 @@ static int open_of_process(const char *pid, int *ret_user, int *ret_mounts)
 	_cleanup_close_ int process = -1, user = -1, mounts = -1;
 
 	snprintf(path, sizeof(path), "/proc/%s/ns", pid);
-	process = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	process = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (process < 0)
 		return -1;
 	user = openat(process, "user", O_RDONLY | O_CLOEXEC);
@@ -169,7 +169,7 @@ static int pin_above(const struct covering *covering, const char *path)
 }
 
 /* The mask of this name, or where a directory lies where a file was, or the other way round, one
- * that fits. */
+ * that fits. They lie in the store under their numbers in struct masks. */
 static int clone_mask(const struct masks *masks, size_t mask, bool directory)
 {
 	size_t number = 0;
@@ -264,7 +264,7 @@ int cover_again(const struct covering *covering, const bool *marked, size_t *ret
 	int ends[2];
 	pid_t pid;
 
-	*ret_mask = 0;
+	*ret_mask = first_marked(covering, marked);
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
 	pid = sys_clone3(&child);
@@ -274,12 +274,13 @@ int cover_again(const struct covering *covering, const bool *marked, size_t *ret
 		report.errnum = errno;
 	close(ends[1]);
 	if (pid > 0) {
-		if (read_all(ends[0], &report, sizeof(report)) != sizeof(report))
-			report = (struct report){.errnum = ETIMEDOUT};
+		if (read_all(ends[0], &report, sizeof(report)) == sizeof(report))
+			*ret_mask = report.mask;
+		else
+			report.errnum = ETIMEDOUT;
 		while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
 			;
 	}
 	close(ends[0]);
-	*ret_mask = report.mask;
 	return -report.errnum;
 }

@@ -14,8 +14,7 @@ struct covering {
 };
 
 /* The namespaces of the sandbox with this init, for the caller to close. 0; -EAGAIN where nobody
- * inside could be found whose they are: the command is not there yet, or goes from process to
- * process faster than one can look. */
+ * inside could be found whose they are: the command is not there yet, or not any more. */
 int open_namespaces(pid_t init, int *ret_user, int *ret_mounts);
 
 /* Covers what lies at those of the masks' paths that are marked, unless a mask stands there, and

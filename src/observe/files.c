@@ -164,7 +164,7 @@ static void serve_fd(struct observer *observer, const struct seccomp_notif *call
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	length = readlink(link, found.path, sizeof(found.path) - 1);
 	found.path[MAX(length, 0)] = '\0';
-	if (found.path[0] == '/' && !strstr(found.path, " (deleted)") &&
+	if (found.path[0] == '/' && found.st.st_nlink > 0 &&
 	    judge_found(observer, call, trap, TRAP_CHANGE, 0, &found))
 		return;
 	if (shares_group)

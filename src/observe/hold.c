@@ -238,6 +238,15 @@ static bool is_in_holder(const struct observer *observer, const char *path)
 	return false;
 }
 
+bool hold_is_named(const struct observer *observer, const char *path)
+{
+	const char *tree = tree_of(observer, path);
+	struct stat st;
+
+	return tree && strcmp(tree, path) == 0 && is_in_holder(observer, path) &&
+	       lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 bool hold_needs_host(const struct observer *observer, int parent, const char *path,
 		     enum guard guard)
 {

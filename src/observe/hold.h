@@ -55,6 +55,8 @@ int hold_look_later(struct observer *observer, int parent, const char *name, con
 bool hold_is_looked_at(const struct observer *observer, const char *path);
 /* True if the path lies in a tree that is guarded. */
 bool hold_guards(const struct observer *observer, const char *path);
+/* True for a file that was itself named to be writable, in a holder. */
+bool hold_is_named(const struct observer *observer, const char *path);
 /* True if a change of the path, whose directory parent is as the sandbox sees it, can only be made
  * in the host's view: a holder's mount lies over it there. */
 bool hold_needs_host(const struct observer *observer, int parent, const char *path,

@@ -10,6 +10,7 @@
 #include "text.h"
 #include "../base/path.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -191,6 +192,22 @@ static void serve_make(struct observer *observer, const struct seccomp_notif *ca
 	answer(observer, call->id, -r);
 }
 
+static bool is_empty(const struct spot *spot)
+{
+	int fd = openat(spot->parent, spot->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	bool empty = true;
+
+	if (!directory)
+		close_fd(&fd);
+	while (directory && empty && (entry = readdir(directory)))
+		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+	if (directory)
+		closedir(directory);
+	return empty;
+}
+
 /* A name goes away from a holder. */
 static void serve_remove(struct observer *observer, const struct seccomp_notif *call,
 			 const struct trap *trap)
@@ -209,17 +226,27 @@ static void serve_remove(struct observer *observer, const struct seccomp_notif *
 	if (judge(observer, call, trap, TRAP_REMOVE, 0, spot.exists, &spot.st, spot.path))
 		return;
 	guard = hold_judge(observer, spot.path);
-	if (!spot.exists || !hold_needs_host(observer, spot.parent, spot.path, guard)) {
+	if (!hold_needs_host(observer, spot.parent, spot.path, guard)) {
 		answer_continue(observer, call->id);
+		return;
+	}
+	if (!spot.exists) { /* where all is read-only, the kernel would not even look */
+		answer(observer, call->id, ENOENT);
+		return;
+	}
+	/* As it would end anyway: git tries whether its own directory is empty. */
+	if (flags & AT_REMOVEDIR && S_ISDIR(spot.st.st_mode) && !is_empty(&spot)) {
+		answer(observer, call->id, ENOTEMPTY);
 		return;
 	}
 	/* Where to find a repository is no loss; a repository, or a hook that watches over it, is.
 	 */
-	if (guard >= GUARD_CONFIG || guard == GUARD_HOLDER)
-		if (!hold_is_ours(observer, spot.path) && guard != GUARD_LATER) {
-			refuse_guarded(observer, call, trap, spot.path, NULL);
-			return;
-		}
+	if ((guard >= GUARD_CONFIG || guard == GUARD_HOLDER) && guard != GUARD_LATER &&
+	    !(guard == GUARD_HOLDER && S_ISREG(spot.st.st_mode)) &&
+	    !hold_is_ours(observer, spot.path)) {
+		refuse_guarded(observer, call, trap, spot.path, NULL);
+		return;
+	}
 	if (is_mount_point(&spot)) {
 		answer(observer, call->id, EBUSY);
 		return;
@@ -327,7 +354,10 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	/* The one mount over which something may be installed. */
 	text = to.exists && target == GUARD_CONFIG ? text_find(observer->observed->texts, &to.st)
 						   : -1;
-	if (is_mount_point(&from) || (text < 0 && is_mount_point(&to)) || flags & RENAME_WHITEOUT) {
+	/* What was named to be written lies below a mount of its own, and may be replaced. */
+	if (is_mount_point(&from) ||
+	    (text < 0 && is_mount_point(&to) && !hold_is_named(observer, to.path)) ||
+	    flags & RENAME_WHITEOUT) {
 		answer(observer, call->id, flags & RENAME_WHITEOUT ? EINVAL : EBUSY);
 		return;
 	}

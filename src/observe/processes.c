@@ -96,7 +96,7 @@ struct target {
 	uint64_t info; /* address of a siginfo; 0 none */
 };
 
-static struct target target_of(const struct seccomp_notif *call, const char *name)
+static struct target target_of(const struct seccomp_notif *call)
 {
 	const uint64_t *arguments = (const uint64_t *)call->data.args;
 	struct target target = {.pid = (pid_t)arguments[0], .pidfd = -1};
@@ -137,7 +137,6 @@ static struct target target_of(const struct seccomp_notif *call, const char *nam
 	default: /* the others take a thread as well */
 		target.pid = number_of((pid_t)arguments[0], "\nTgid:");
 	}
-	(void)name;
 	return target;
 }
 
@@ -166,15 +165,23 @@ void serve_processes(struct observer *observer, const struct seccomp_notif *call
 		     const struct trap *trap)
 {
 	pid_t own = number_of((pid_t)call->pid, "\nTgid:");
-	struct target target = target_of(call, trap->name);
+	struct target target = target_of(call);
 	_cleanup_close_ int pidfd = target.pidfd;
 	char object[64];
 	int r = -1;
 
 	if (!still_waiting(observer, call->id))
 		return;
-	if (target.pid > 0 && own == target.pid) {
+	/* tkill names no process, so that the number of a thread that ends could become another's.
+	 */
+	if (target.pid > 0 && own == target.pid &&
+	    (call->data.nr != SYS_tkill || target.thread == (pid_t)call->pid)) {
 		answer_continue(observer, call->id);
+		return;
+	}
+	if (target.pid < 0 &&
+	    (call->data.nr == SYS_tkill || call->data.nr == SYS_pidfd_send_signal)) {
+		answer(observer, call->id, call->data.nr == SYS_tkill ? ESRCH : EBADF);
 		return;
 	}
 	if (target.is_signal && target.pid > 0) {

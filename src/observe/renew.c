@@ -3,6 +3,7 @@
 #include "renew.h"
 #include "cover.h"
 #include "text.h"
+#include "../base/units.h"
 #include "../sys/kernel.h"
 
 #include <errno.h>
@@ -13,11 +14,15 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 
 enum {
 	BEGIN_MS = 50,
 	POLL_MS = 100, /* where nothing can be watched */
 	AGAIN_MS = 2,  /* where there was nobody to follow in */
+	REST_MS = 1,   /* after many events that did not matter: a build makes thousands of files */
+	MANY = 16,     /* an editor makes a few before it renames */
+	QUIET_MS = 20, /* after which none count any more */
 	TRIES = 250,   /* and how often that may be */
 	QUICK = 20,    /* how often at once */
 	DEPTH = 256,
@@ -43,17 +48,22 @@ struct renewal {
 	size_t count, room;
 	bool *marked; /* masks to be looked at */
 	bool polls;
-	int unwatched; /* errno of what could not be watched */
+	unsigned idle;	 /* how often in a row nothing mattered */
+	uint64_t looked; /* when, the last time */
+	bool rests;	 /* the watch is not listened to until the timer says so */
+	int unwatched;	 /* errno of what could not be watched */
 	uint64_t renewals;
 	char *first; /* the path of the first mask that fell */
 	struct error *failure;
 };
 
-static int add_to_epoll(struct renewal *renewal, int fd)
+static int listen_to(struct renewal *renewal, int fd, int how)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+	/* The watch once at a time, so that it can be left alone for a while. */
+	struct epoll_event event = {
+		.events = fd == renewal->inotify ? EPOLLIN | EPOLLONESHOT : EPOLLIN, .data.fd = fd};
 
-	return epoll_ctl(renewal->renewed->epoll, EPOLL_CTL_ADD, fd, &event);
+	return epoll_ctl(renewal->renewed->epoll, how, fd, &event);
 }
 
 static void set_timer(struct renewal *renewal, long first_ms, long then_ms)
@@ -74,7 +84,7 @@ int renewal_new(const struct renewed *renewed, struct renewal **ret_renewal,
 	renewal->renewed = renewed;
 	renewal->inotify = renewal->user = renewal->mounts = -1;
 	renewal->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (renewal->timer < 0 || add_to_epoll(renewal, renewal->timer) < 0) {
+	if (renewal->timer < 0 || listen_to(renewal, renewal->timer, EPOLL_CTL_ADD) < 0) {
 		fail_errno(ret_error, E_ENGINE, errno, "preparing to watch the masks");
 		renewal_free(renewal);
 		return -E_ENGINE;
@@ -84,12 +94,44 @@ int renewal_new(const struct renewed *renewed, struct renewal **ret_renewal,
 	return 0;
 }
 
+/* The last to close a watch waits for the kernel, ten milliseconds and more. So another process is
+ * the last: it holds nothing else, and ends as soon as we have closed ours. */
+static void close_elsewhere(int *watch)
+{
+	static pid_t last = -1;
+	struct kernel_clone child = {0};
+	int gate[2];
+
+	if (*watch < 0)
+		return;
+	if (last > 0)
+		(void)waitpid(last, NULL, WNOHANG | __WALL);
+	if (pipe2(gate, O_CLOEXEC) < 0) {
+		close_fd(watch);
+		return;
+	}
+	last = sys_clone3(&child);
+	if (last == 0) {
+		char end;
+
+		/* The two that stay are moved to where all others can be closed at once. */
+		if (dup2(*watch, 0) == 0 && dup2(gate[0], 1) == 1) {
+			sys_close_range(2, ~0u, 0);
+			(void)!read(1, &end, 1);
+		}
+		_exit(0);
+	}
+	close(gate[0]);
+	close_fd(watch);
+	close(gate[1]);
+}
+
 void renewal_free(struct renewal *renewal)
 {
 	if (!renewal)
 		return;
 	close_fd(&renewal->timer);
-	close_fd(&renewal->inotify);
+	close_elsewhere(&renewal->inotify);
 	close_fd(&renewal->user);
 	close_fd(&renewal->mounts);
 	free(renewal->interests);
@@ -221,8 +263,8 @@ static void give_up(struct renewal *renewal, int errnum, const char *path)
 		epoll_ctl(renewal->renewed->epoll, EPOLL_CTL_DEL, renewal->inotify, NULL);
 }
 
-/* Finds the way in before it is needed: by jumping from process to process the command could
- * otherwise keep us out for as long as it wants to read. False: not yet, or the run is given up. */
+/* The way in is found before it is needed, and held: when a mask has fallen there is no time for
+ * it. False: not yet, or the run is given up. */
 static bool find_way(struct renewal *renewal, const char *path)
 {
 	int r = -EAGAIN;
@@ -308,7 +350,7 @@ static int begin(struct renewal *renewal)
 	if (!renewal->marked)
 		abort();
 	renewal->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (renewal->inotify < 0 || add_to_epoll(renewal, renewal->inotify) < 0)
+	if (renewal->inotify < 0 || listen_to(renewal, renewal->inotify, EPOLL_CTL_ADD) < 0)
 		poll_instead(renewal, errno);
 	else
 		watch_all(renewal);
@@ -317,7 +359,8 @@ static int begin(struct renewal *renewal)
 }
 
 /* True where a directory above a mask is a new one, which is not watched yet. */
-static bool mark_event(struct renewal *renewal, const struct inotify_event *event)
+static bool mark_event(struct renewal *renewal, const struct inotify_event *event,
+		       bool *ret_matters)
 {
 	size_t low = 0, high = renewal->count, length = event->len ? strlen(event->name) : 0;
 	bool above = false;
@@ -340,7 +383,7 @@ static bool mark_event(struct renewal *renewal, const struct inotify_event *even
 		if (interest->name[length] == '/')
 			above = true;
 		else
-			renewal->marked[interest->mask] = true;
+			renewal->marked[interest->mask] = *ret_matters = true;
 	}
 	return above;
 }
@@ -348,7 +391,7 @@ static bool mark_event(struct renewal *renewal, const struct inotify_event *even
 static void read_events(struct renewal *renewal)
 {
 	_Alignas(struct inotify_event) char buffer[EVENTS];
-	bool above = false;
+	bool above = false, matters = false;
 
 	for (int round = 0; round < ROUNDS; round++) {
 		ssize_t got = read(renewal->inotify, buffer, sizeof(buffer));
@@ -357,7 +400,7 @@ static void read_events(struct renewal *renewal)
 			const struct inotify_event *event = (struct inotify_event *)(buffer + at);
 
 			at += (ssize_t)(sizeof(*event) + event->len);
-			above |= mark_event(renewal, event);
+			above |= mark_event(renewal, event, &matters);
 		}
 		if (got < (ssize_t)sizeof(buffer) / 2)
 			break;
@@ -366,6 +409,14 @@ static void read_events(struct renewal *renewal)
 		watch_all(renewal);
 		mark_all(renewal);
 	}
+	if (matters || above || monotonic_ns() - renewal->looked > QUIET_MS * 1000000ull)
+		renewal->idle = 0;
+	renewal->looked = monotonic_ns();
+	renewal->rests = !matters && !above && !renewal->polls && ++renewal->idle > MANY;
+	if (renewal->rests)
+		set_timer(renewal, REST_MS, 0);
+	else
+		listen_to(renewal, renewal->inotify, EPOLL_CTL_MOD);
 }
 
 bool renewal_serve(struct renewal *renewal, int fd)
@@ -387,6 +438,10 @@ bool renewal_serve(struct renewal *renewal, int fd)
 				give_up(renewal, -r, renewal->renewed->masks->items[0].path);
 		} else if (renewal->polls) {
 			mark_all(renewal);
+		}
+		if (renewal->rests) {
+			renewal->rests = false;
+			listen_to(renewal, renewal->inotify, EPOLL_CTL_MOD);
 		}
 	}
 	if (!renewal->failure)

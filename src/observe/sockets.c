@@ -276,7 +276,7 @@ static bool is_private(const struct observer *observer, const char *path)
 {
 	const struct area *area = areas_find(observer->observed->areas, path);
 
-	return path_is_under(path, "/dev/shm") ||
+	return (path_is_under(path, "/dev/shm") && !observer->observed->alone) ||
 	       (area && area->rule && strcmp(area->rule, AREA_PRIVATE) == 0);
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 /* What one process had when it was looked at last. */
@@ -16,7 +17,7 @@ struct seen {
 	uint64_t start, cpu_ns;
 };
 
-enum { TEXT = 4096 };
+enum { TEXT = 4096, NAMELESS = 1024 };
 
 uint64_t usage_of_machine(void)
 {
@@ -203,8 +204,56 @@ static uint64_t files_in_memory(const struct counter *counter)
 	return (uint64_t)(fs.f_blocks - fs.f_bfree) * fs.f_frsize;
 }
 
+/* Files without a name, in memory, that somebody has open. Nobody needs to map them. */
+struct nameless {
+	ino_t inode;
+	uint64_t bytes;
+};
+
+static void add_nameless(int proc, pid_t pid, struct nameless *files, size_t *count)
+{
+	char path[64], target[16];
+	struct dirent *entry;
+	DIR *directory;
+
+	snprintf(path, sizeof(path), "%d/fd", pid);
+	if (open_directory(proc, path, &directory) < 0)
+		return;
+	while (*count < NAMELESS && (entry = readdir(directory))) {
+		struct stat st;
+		size_t i = 0;
+
+		if (readlinkat(dirfd(directory), entry->d_name, target, sizeof(target)) < 7 ||
+		    memcmp(target, "/memfd:", 7) != 0 ||
+		    fstatat(dirfd(directory), entry->d_name, &st, 0) < 0)
+			continue;
+		while (i < *count && files[i].inode != st.st_ino)
+			i++;
+		files[i] = (struct nameless){st.st_ino, (uint64_t)st.st_blocks * 512};
+		*count = MAX(*count, i + 1);
+	}
+	closedir(directory);
+}
+
+static uint64_t nameless_files(const struct counter *counter, const struct pids *pids)
+{
+	struct nameless *files = calloc(NAMELESS, sizeof(*files));
+	uint64_t sum = 0;
+	size_t count = 0;
+
+	if (!files)
+		abort();
+	for (size_t i = 0; i < pids->count; i++)
+		add_nameless(counter->proc, pids->items[i], files, &count);
+	for (size_t i = 0; i < count; i++)
+		sum += files[i].bytes;
+	free(files);
+	return sum;
+}
+
 /* What they have written to, not the files they map. What is shared is counted for each of them. */
-static uint64_t count_memory_roughly(const struct counter *counter, const struct pids *pids)
+static uint64_t count_memory_roughly(const struct counter *counter, const struct pids *pids,
+				     uint64_t files)
 {
 	uint64_t own = 0, shared = 0;
 	char text[TEXT];
@@ -215,11 +264,11 @@ static uint64_t count_memory_roughly(const struct counter *counter, const struct
 		own += number_after(text, "\nRssAnon:") + number_after(text, "\nVmSwap:");
 		shared += number_after(text, "\nRssShmem:");
 	}
-	return 1024 * own + MAX(1024 * shared, files_in_memory(counter));
+	return 1024 * own + MAX(1024 * shared, files);
 }
 
 /* Walks page tables, and divides what is shared among those that share it. */
-static uint64_t count_memory(const struct counter *counter, const struct pids *pids)
+static uint64_t count_memory(const struct counter *counter, const struct pids *pids, uint64_t files)
 {
 	uint64_t own = 0, shared = 0;
 	char text[TEXT];
@@ -234,7 +283,7 @@ static uint64_t count_memory(const struct counter *counter, const struct pids *p
 			shared = MAX(shared, number_after(text, "\nRssShmem:"));
 		}
 	}
-	return 1024 * own + MAX(1024 * shared, files_in_memory(counter));
+	return 1024 * own + MAX(1024 * shared, files);
 }
 
 static void count_bytes(const struct counter *counter, const struct pids *pids, struct usage *usage)
@@ -253,6 +302,7 @@ int usage_count(struct counter *counter, unsigned kinds, uint64_t most, uint64_t
 		struct usage *ret_usage)
 {
 	struct pids pids = {0};
+	uint64_t files = 0;
 	int r = counter->only_it ? descendants_of(counter, most, &pids)
 				 : all_of(counter, most, &pids);
 
@@ -265,9 +315,13 @@ int usage_count(struct counter *counter, unsigned kinds, uint64_t most, uint64_t
 		if (kinds & USAGE_BYTES)
 			count_bytes(counter, &pids, ret_usage);
 		if (kinds & USAGE_MEMORY)
-			ret_usage->memory = count_memory_roughly(counter, &pids);
+			files = files_in_memory(counter);
+		if (kinds & USAGE_FILES)
+			files += nameless_files(counter, &pids);
+		if (kinds & USAGE_MEMORY)
+			ret_usage->memory = count_memory_roughly(counter, &pids, files);
 		if (ret_usage->memory > memory_most)
-			ret_usage->memory = count_memory(counter, &pids);
+			ret_usage->memory = count_memory(counter, &pids, files);
 	}
 	free(pids.items);
 	return r;

@@ -12,6 +12,7 @@ enum usage_kind {
 	USAGE_MEMORY = 1 << 0,
 	USAGE_CPU = 1 << 1,
 	USAGE_BYTES = 1 << 2, /* read and written */
+	USAGE_FILES = 1 << 3, /* with USAGE_MEMORY: files in memory that are only open, too */
 };
 
 /* Whom to count, and what was seen of them the last time. */

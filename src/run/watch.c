@@ -22,6 +22,8 @@ static unsigned kinds_for(const struct limits *limits, unsigned held)
 {
 	unsigned kinds = held & CGROUP_MEMORY ? 0 : USAGE_MEMORY;
 
+	if (kinds && limits->memory)
+		kinds |= USAGE_FILES;
 	if ((limits->cpu_ns || limits->idle_ns) && !(held & CGROUP_CPU_TIME))
 		kinds |= USAGE_CPU;
 	if (limits->disk || limits->idle_ns)

@@ -174,7 +174,8 @@ const struct record *cache_record(const struct cache *cache, size_t offset, size
 	if (record->name == 0 || record->name > limit || record->names > limit)
 		return NULL;
 	size = record_size(record);
-	if (size > limit - offset || record->end > limit || record->end < offset + size)
+	if (size > limit - offset || record->end > limit || record->end < offset + size ||
+	    record->end % 8)
 		return NULL;
 	if (strnlen(record->text, record->name) != record->name - 1 ||
 	    memchr(record->text, '/', record->name) ||

@@ -6,10 +6,8 @@
  * is taken, if nothing is lost by that. */
 #include "cgroup_parts.h"
 #include "../base/io.h"
-#include "../base/units.h"
 #include "../sys/kernel.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,10 +21,7 @@
 #define MAGIC_CGROUP  0x27e0eb
 #define MAGIC_CGROUP2 0x63677270
 
-enum { PARTS = 8, NAME_ROOM = 160, TEXT_MOST = 4 << 20, SWEPT_MOST = 1000, DEPTH_MOST = 64 };
-
-/* How long what was in a group may take to be gone. */
-static const uint64_t empty_ns = 5000000000;
+enum { PARTS = 8, TEXT_MOST = 4 << 20, DEPTH_MOST = 64 };
 
 /* Where we stood alone in the group that we make ours in: we moved down to make room. */
 struct room {
@@ -60,97 +55,6 @@ unsigned cgroup_wanted(const struct limits *limits)
 	return wanted && limits->disk ? wanted | CGROUP_DISK : wanted;
 }
 
-/* "ward-RUN.PIDNS.PID.START": whose it is can be told later from its name alone. */
-static int make_name(const char *run, char ret_name[static NAME_ROOM])
-{
-	char link[64] = "", text[GROUP_FILE], *field;
-	int length = (int)readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
-
-	if (length <= 0 || group_read(AT_FDCWD, "/proc/self/stat", text) < 0 ||
-	    !(field = strrchr(text, ')')))
-		return -ENOENT;
-	for (int i = 0; i < 20 && field; i++)
-		field = strchr(field + 1, ' ');
-	if (!field)
-		return -ENOENT;
-	length = snprintf(
-		ret_name, NAME_ROOM, "ward-%.64s.%llu.%d.%llu", run,
-		strtoull(strcspn(link, "[") < strlen(link) ? strchr(link, '[') + 1 : "0", NULL, 10),
-		getpid(), strtoull(field, NULL, 10));
-	return length < NAME_ROOM ? 0 : -ENAMETOOLONG;
-}
-
-/* True if the name is of a run of our own pid namespace whose ward is gone. */
-static bool is_left(const char *name, const char *own)
-{
-	char path[64], text[GROUP_FILE], *field;
-	const char *tail = strchr(name, '.'), *own_tail = strchr(own, '.');
-	unsigned long long space, own_space, start;
-	int pid, end = 0;
-
-	if (strncmp(name, "ward-", 5) != 0 || !tail || !own_tail ||
-	    sscanf(tail, ".%llu.%d.%llu%n", &space, &pid, &start, &end) != 3 ||
-	    (tail[end] != '\0' && strcmp(tail + end, ".leaf") != 0) ||
-	    sscanf(own_tail, ".%llu.", &own_space) != 1 || space != own_space || pid < 1)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (group_read(AT_FDCWD, path, text) < 0)
-		return kill(pid, 0) < 0 && errno == ESRCH;
-	field = strrchr(text, ')');
-	/* A zombie holds on to nothing any more; its parent may never look at it. */
-	if (!field || field[1] != ' ' || field[2] == 'Z')
-		return true;
-	for (int i = 0; i < 20 && field; i++)
-		field = strchr(field + 1, ' ');
-	return field && strtoull(field, NULL, 10) != start;
-}
-
-/* Thaws and ends what is inside, then removes the directory. */
-static int remove_group(int parent, const char *name)
-{
-	_cleanup_close_ int directory =
-		openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	uint64_t until = monotonic_ns() + empty_ns;
-	unsigned pause = 20;
-
-	if (directory < 0)
-		return -errno;
-	if (unlinkat(parent, name, AT_REMOVEDIR) == 0)
-		return 0;
-	(void)group_write(directory, "freezer.state", "THAWED");
-	(void)group_write(directory, "cgroup.freeze", "0");
-	while (unlinkat(parent, name, AT_REMOVEDIR) < 0) {
-		if (errno != EBUSY)
-			return -errno;
-		if (monotonic_ns() > until)
-			return -EBUSY;
-		part_kill(directory, name);
-		usleep(pause);
-		pause = MIN(pause * 2, 10000u);
-	}
-	return 0;
-}
-
-/* What killed runs left beside the group that is about to be made. */
-static void sweep(int parent, const char *own)
-{
-	int fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
-	int swept = 0;
-
-	if (!directory) {
-		close_fd(&fd);
-		return;
-	}
-	while (swept < SWEPT_MOST && (entry = readdir(directory)))
-		if (is_left(entry->d_name, own)) {
-			(void)remove_group(parent, entry->d_name);
-			swept++;
-		}
-	closedir(directory);
-}
-
 static int open_group(const char *path, bool unified)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -171,7 +75,7 @@ static int make_part(struct cgroup *group, int parent, bool unified, unsigned po
 	part.unified = unified;
 	part.powers = powers;
 	part.parent = parent;
-	sweep(parent, group->name);
+	groups_sweep(parent, group->name);
 	if (group->count == PARTS || mkdirat(parent, group->name, 0755) < 0) {
 		errnum = group->count == PARTS ? ENOSPC : errno;
 		close_fd(&part.parent);
@@ -380,7 +284,7 @@ static _Noreturn void be_keeper(struct cgroup *group, int end)
 	while (read(end, &byte, 1) < 0 && errno == EINTR)
 		;
 	for (size_t i = 0; i < group->count; i++)
-		(void)remove_group(group->parts[i].parent, group->name);
+		(void)group_remove(group->parts[i].parent, group->name);
 	_exit(0);
 }
 
@@ -435,7 +339,7 @@ struct cgroup *cgroup_make(const char *run, const struct limits *limits, unsigne
 				 .room.own = -1,
 				 .keeper = -1,
 				 .keeper_pipe = -1};
-	if (make_name(run, group->name) == 0) {
+	if (group_name(run, group->name) == 0) {
 		hierarchies_parse(mounts, groups, &hierarchies);
 		make_parts(group, &hierarchies);
 		hierarchies_done(&hierarchies);
@@ -549,7 +453,7 @@ void cgroup_free(struct cgroup *group)
 			;
 	for (size_t i = 0; i < group->count; i++) {
 		if (group->parts[i].parent >= 0)
-			(void)remove_group(group->parts[i].parent, group->name);
+			(void)group_remove(group->parts[i].parent, group->name);
 		part_close(&group->parts[i]);
 	}
 	leave_room(&group->room);

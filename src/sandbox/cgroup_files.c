@@ -76,6 +76,7 @@ void part_limit(struct part *part, const struct limits *limits)
 		{CGROUP_MEMORY, true, "memory.memsw.limit_in_bytes", limits->memory, 0},
 		{CGROUP_SHARE, false, "cpu.cfs_period_us", period, 0},
 		{CGROUP_SHARE, false, "cpu.cfs_quota_us", quota, 0},
+		{CGROUP_SHARE, true, "cpu.shares", WEIGHT * 1024 / 100, 0},
 		{CGROUP_TASKS, false, "pids.max", tasks, 0},
 	};
 	const struct setting unified[] = {
@@ -83,9 +84,12 @@ void part_limit(struct part *part, const struct limits *limits)
 		{CGROUP_MEMORY, true, "memory.swap.max", 0, 0},
 		{CGROUP_MEMORY, true, "memory.oom.group", 1, 0},
 		{CGROUP_SHARE, false, "cpu.max", quota, period},
+		{CGROUP_SHARE, true, "cpu.weight", WEIGHT, 0},
 		{CGROUP_TASKS, false, "pids.max", tasks, 0},
 	};
 	const struct setting *settings = part->unified ? unified : legacy;
+
+	_Static_assert(sizeof(unified) == sizeof(legacy), "one loop walks either");
 
 	for (size_t i = 0; i < ELEMENTS(legacy); i++) {
 		const struct setting *s = &settings[i];

@@ -54,10 +54,21 @@ int part_freeze(const struct part *part, bool frozen);
 /* Sends SIGKILL to everything in it. name: the group's. */
 void part_kill(int directory, const char *name);
 void part_close(struct part *part);
+/* Of a run whose share is bounded, where that of others is 100: what it may use it uses up in
+ * bursts, on all CPUs, and others must not wait for that. */
+enum { WEIGHT = 25 };
 /* How many processes and threads may be there for so many processes. */
 uint64_t tasks_for(uint64_t processes);
 /* Of the share: a period of microseconds, and how much of it may be used. */
 void quota_for(uint64_t millicpus, uint64_t *ret_quota, uint64_t *ret_period);
+
+/* cgroup_sweep.c: names, and removing. */
+enum { NAME_ROOM = 160 };
+int group_name(const char *run, char ret_name[static NAME_ROOM]);
+/* Thaws and ends what is inside, then removes it. 0 or -errno. */
+int group_remove(int parent, const char *name);
+/* Removes what killed runs left beside the group of this name. */
+void groups_sweep(int parent, const char *own);
 
 /* cgroup_scope.c: a scope of the user's systemd. */
 /* The bus of this user, or NULL. Caller frees. */

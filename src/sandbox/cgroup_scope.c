@@ -148,8 +148,10 @@ void scope_message(struct buffer *message, const char *name, pid_t pid, const st
 		put_number(message, "MemoryMax", limits->memory);
 		put_number(message, "MemorySwapMax", 0);
 	}
-	if (limits->millicpus) /* microseconds in a second */
+	if (limits->millicpus) { /* microseconds in a second */
 		put_number(message, "CPUQuotaPerSecUSec", limits->millicpus * 1000);
+		put_number(message, "CPUWeight", WEIGHT);
+	}
 	if (limits->processes)
 		put_number(message, "TasksMax", tasks_for(limits->processes));
 	patch_u32(message, array - 4, message->length - first);

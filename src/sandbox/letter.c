@@ -100,14 +100,20 @@ static void add_own_programs(const struct masks *masks, struct list *pins, struc
 static void add_masks(const struct masks *masks, struct buffer *text)
 {
 	_cleanup_list_ struct list pins = {0};
+	const char *before = "";
 
 	add_own_programs(masks, &pins, text);
 	for (size_t i = 0; i < masks->count; i++) {
 		const struct mask *mask = &masks->items[i];
+		size_t parent = (size_t)(path_last(mask->path) - mask->path);
 
-		/* A guarded name is known again wherever it was moved to. */
-		if (!mask->guard)
+		/* A guarded name is known again wherever it was moved to. Of the others many may
+		 * lie side by side. */
+		if (!mask->guard &&
+		    (strncmp(before, mask->path, parent) != 0 || strchr(before + parent, '/')))
 			add_pins(masks, mask->path, &pins, text);
+		if (!mask->guard)
+			before = mask->path;
 		add_record(text, (char)mask->kind, mask->is_directory, mask->device, mask->inode,
 			   mask->path);
 		if (mask->kind == MASK_TEXT)

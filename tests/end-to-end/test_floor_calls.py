@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """System calls that a flag or a policy adds and takes, and walls that it requires."""
+import re
+import subprocess
+
 import pytest
+
+from support import SOURCE
 
 LDT = '''
 import ctypes, os
@@ -62,3 +67,20 @@ def test_a_policy_with_a_wrong_system_call_says_where(plain):
 
 def test_a_required_wall_that_stands_is_no_hindrance(plain):
     assert plain.run('true', flags=['--require', 'seccomp', '--require', 'landlock']).code == 0
+
+
+def test_programs_start_with_every_call_denied_that_can_be(ward):
+    """What cannot be denied is enough for a loader, for a shell and for ward's own init."""
+    rows = subprocess.run([SOURCE / 'tools' / 'system-calls', 'cc'], capture_output=True, text=True, check=True).stdout
+    names, kept = re.findall(r'"(\w+)"', rows), []
+    for name in names:
+        if 'cannot be denied' in ward('check', '--deny-syscall', name, '--', 'true').err:
+            kept.append(name)
+    assert 30 < len(kept) < 60 and 'execve' in kept and 'ptrace' not in kept
+    flags = [word for name in names if name not in kept for word in ('--deny-syscall', name)]
+    assert ward.run('true', flags=flags).code == 0
+    assert ward.run('cat', '/etc/passwd', flags=flags).out.startswith('root:')
+    assert ward.sh('echo from a shell; exit 3', *flags).code == 3
+    # And it ends when its time is over.
+    done = ward.sh('while :; do :; done', *flags, '--timeout', '500ms')
+    assert done.code == 124

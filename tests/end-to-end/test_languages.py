@@ -79,7 +79,8 @@ WAITING = '#include <unistd.h>\nint answer = 42;\nint main(void) { for (int i = 
 
 def test_strace_attaches_to_a_process_inside(ward):
     needs('strace')
-    out = works(ward, 'sleep 60 & p=$!; timeout -s INT 20 strace -o trace -p $p & sleep 0.5; kill $p; wait $! || :; grep -c "+++ killed by SIGTERM" trace')
+    out = works(ward, 'sleep 60 & p=$!; strace -o trace -p $p 2> said & for i in $(seq 400); do grep -q attached said && break; sleep 0.05; done; '
+                'kill $p; wait $! || :; grep -c "+++ killed by SIGTERM" trace')
     assert out == '1\n'
 
 

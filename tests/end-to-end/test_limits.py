@@ -49,6 +49,7 @@ def ended_by(ward, limit, flags, script, *arguments, **how):
 HOG = 'import time\nkept = []\nwhile True: kept.append(bytearray(1 << 20)); time.sleep(0.0005)'
 MANY_SMALL = 'import os, time\nfor i in range(30):\n  if os.fork() == 0: kept = bytearray(8 << 20); time.sleep(60)\ntime.sleep(60)'
 SHARED = 'import mmap, time\nkept = mmap.mmap(-1, 300 << 20)\nfor at in range(0, 300 << 20, 4096): kept[at] = 1\ntime.sleep(60)'
+NAMELESS = 'import os, time\nf = os.memfd_create("m")\nwhile True: os.write(f, bytes(1 << 20)); time.sleep(0.0005)'
 BOMB = """import os, time
 end = time.time() + 20
 while time.time() < end:
@@ -63,7 +64,7 @@ while True:
     os.wait()"""
 
 
-@pytest.mark.parametrize('script', [HOG, MANY_SMALL, SHARED], ids=['one', 'many-small', 'shared'])
+@pytest.mark.parametrize('script', [HOG, MANY_SMALL, SHARED, NAMELESS], ids=['one', 'many-small', 'shared', 'open-only'])
 def test_a_memory_hog_ends_by_its_limit(ward, script):
     ended_by(ward, 'memory', ['--memory', '100M'], script)
 
@@ -336,15 +337,39 @@ def unified(user):
     path.rmdir()
 
 
+def test_in_a_delegated_subtree_a_group_is_made_without_asking_anybody(plain, unified):
+    """As on a machine with version 2 alone: in a mount namespace without the others, in a group that is the user's."""
+    own = unified / 'own'
+    own.mkdir()
+    for path in (unified, own):
+        for file in ('.', 'cgroup.procs', 'cgroup.subtree_control'):
+            os.chown(path / file, plain.person.uid, plain.person.gid)
+    # Children that nobody waits for: only a group counts them to the end.
+    script = """import os, signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+while True:
+    if os.fork() == 0:
+        for i in range(30000): pass
+        os._exit(0)"""
+    arguments = ['run', '--json', '--cpu-time', '1s', '--timeout', '60s', '--', '/usr/bin/python3', '-I', '-c', script]
+    outer = ['unshare', '-m', 'sh', '-c', f'umount $(grep -o "/sys/fs/cgroup/[a-z,_]*" /proc/self/mounts | grep -v unified) 2>/dev/null; echo $$ > {own}/cgroup.procs;'
+             ' exec "$@"', 'sh', 'setpriv', '--reuid', str(plain.person.uid), '--regid', str(plain.person.gid), '--clear-groups', plain.binary]
+    process = subprocess.Popen([*outer, *arguments], env=plain.variables, cwd=plain.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert wait_until(lambda: any(path.read_text() for path in own.glob('ward-*/cgroup.procs')), 20)
+    result = json.loads(process.communicate(timeout=90)[0])
+    assert result['limit'] == 'cpu', result
+    assert not groups(result['run'])
+
+
 def test_a_scope_is_asked_for_at_the_users_bus(plain, unified):
     directory = plain.place / 'runtime'
     directory.mkdir()
     bus = Bus(directory / 'bus', unified)
     result = plain.result('--cpu-time', '1s', '--memory', '300M', '--processes', '20', '--', '/usr/bin/python3', '-c',
-                          "print(open('/proc/self/cgroup').read(), flush=True); x = 0\nwhile True: x += 1", env={'XDG_RUNTIME_DIR': str(directory)})
+                          'while True: pass', env={'XDG_RUNTIME_DIR': str(directory)})
     assert bus.uid == plain.person.uid and len(bus.calls) == 2
     assert b'StartTransientUnit' in bus.calls[1] and b'MemoryMax' in bus.calls[1] and b'TasksMax' in bus.calls[1]
-    assert f'ward-{result["run"]}' in bus.scope.name and result['run'] in result['stdout']
+    assert f'ward-{result["run"]}' in bus.scope.name and bus.scope.exists()
     assert result['limit'] == 'cpu'
 
 

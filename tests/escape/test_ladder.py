@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import IDENTITIES, REFUSED, ended
+from conftest import IDENTITIES, NAMESPACES, REFUSED, SUCCEEDED, ended
 from test_attacks import ATTACKS, MARK, Services, prepared
 
 FULL = {"userns", "mountns", "pidns", "ipcns", "utsns", "netns", "cgroupns", "readonly", "masks", "dev", "proc", "tmp", "run",
@@ -296,3 +296,31 @@ def test_wards_own_program_stays_as_it_is_without_mounts(place):
         code, said = place.run([place.program("without"), "namespaces", own, "run", "--quiet", "--", "sh", "-c", script])
         assert code != 0 and own.read_bytes() == before, (script, said)
     assert place.run([place.program("without"), "namespaces", own, "run", "--quiet", "--", own, "--version"])[0] == 0
+
+
+STANDING_IN = ("namespaces", "namespaces,abi4", "namespaces,abi4,notify")
+
+
+@pytest.mark.parametrize("features", STANDING_IN)
+def test_init_cannot_be_ended_from_its_own_group(place, features):
+    code, said = poorer(place, features, [place.ward, "run", "--quiet", "--", place.program("rungs"), "join-init"])
+    assert code == REFUSED, said
+
+
+def test_init_is_ended_where_nothing_holds_signals(place):
+    code, said = place.sandboxed([place.program("rungs"), "join-init"], off=(NAMESPACES + "+landlock",))
+    assert code == 128 + 9, said
+
+
+@pytest.mark.parametrize("name", ["rewritten-mode", "removed-name"])
+def test_modes_outside_are_held_without_mounts(place, name):
+    """By the supervisor's own hand; without it they are open, which is said, and shows that the attack is real."""
+    file = place.write(place.outside / "file (deleted)", "outside")
+    attack = [place.ward, "run", "--quiet", "--", place.program("rungs"), name, file]
+    code, said = poorer(place, "namespaces", attack)
+    assert code == REFUSED and file.stat().st_mode & 0o777 == 0o600, said
+    for _ in range(5):  # a race is not won every time
+        code, said = poorer(place, "namespaces,notify", attack)
+        if code == SUCCEEDED:
+            break
+    assert code == SUCCEEDED, said

@@ -387,6 +387,75 @@ static void a_state_that_cannot_be_written_is_no_error(void **state)
 	assert_finds(place, 1, ALL);
 }
 
+static void a_walk_that_takes_too_long_is_an_error(void **state)
+{
+	static const struct list none;
+	struct place *place = *state;
+	const struct file_rule *rule = &place->rules.items[0];
+	struct error *error = NULL;
+	const struct walk_search search = {
+		.top = place->tree,
+		.rules = &rule,
+		.rule_count = 1,
+		.not_names = &none,
+		.covered = &none,
+		.reopened = &none,
+		.deadline = 1,
+		.data = place,
+		.found = note,
+		.closed = note_closed,
+	};
+
+	assert_true(walk_tree(&search, NULL, &error) < 0);
+	assert_non_null(strstr(error->message, place->tree));
+	assert_non_null(error->hint);
+	error_free(error);
+}
+
+/* Whatever the bytes are, a record that is taken lies in them as a whole, and the next one behind
+ * it. */
+static void bytes_that_are_no_records_are_not_taken(void **state)
+{
+	enum { LENGTH = 4096 };
+	_Alignas(8) static char bytes[LENGTH];
+	unsigned seed = 3, taken = 0;
+
+	(void)state;
+	for (int round = 0; round < 50000; round++) {
+		size_t length = (size_t)rand_r(&seed) % 512 & ~(size_t)7;
+		char *exact = malloc(length + 1); /* so that ASan sees a step beyond */
+		const struct cache cache = {.records = exact, .length = length};
+
+		/* Records as they should be, and then one byte or two that should not. */
+		memset(bytes, 0, length);
+		for (size_t at = 0; at + sizeof(struct record) + 8 <= length;
+		     at += sizeof(struct record) + 8) {
+			struct record *record = (struct record *)(bytes + at);
+
+			record->name = 1 + (uint32_t)rand_r(&seed) % 3;
+			record->names = (uint32_t)rand_r(&seed) % 4;
+			memset(record->text, 'x', record->name - 1);
+			record->end = (uint32_t)(at + sizeof(*record) + 8);
+		}
+		for (int i = rand_r(&seed) % 3; length && i > 0; i--)
+			bytes[(size_t)rand_r(&seed) % length] ^= (char)(rand_r(&seed) % 64);
+		memcpy(exact, bytes, length);
+		for (size_t offset = 0; offset < length;) {
+			const struct record *record = cache_record(&cache, offset, length);
+
+			if (!record)
+				break;
+			taken++;
+			assert_true(offset + record_size(record) <= record->end);
+			assert_true(record->end <= length);
+			assert_null(strchr(record->text, '/'));
+			offset = record->end;
+		}
+		free(exact);
+	}
+	assert_true(taken > 0);
+}
+
 static void a_small_tree_has_no_cache(void **state)
 {
 	struct place *place = *state;
@@ -421,6 +490,8 @@ int main(void)
 		IN_A_TREE(a_directory_in_the_place_of_another_is_read),
 		IN_A_TREE(a_directory_that_was_closed_is_told_of),
 		IN_A_TREE(a_state_that_cannot_be_written_is_no_error),
+		IN_A_TREE(a_walk_that_takes_too_long_is_an_error),
+		cmocka_unit_test(bytes_that_are_no_records_are_not_taken),
 		IN_A_TREE(a_small_tree_has_no_cache),
 	};
 
