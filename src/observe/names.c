@@ -401,6 +401,7 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 	_cleanup_close_ int parent = -1, fd = -1, opened = -1;
 	int flags = trap->flags >= 0 ? (int)call->data.args[trap->flags] : 0;
 	char text[PATH_MAX], link[64];
+	const char *rule = "default: no second name for what cannot be written";
 	enum guard target, source;
 	struct found found;
 	struct spot spot;
@@ -450,8 +451,10 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 		refuse_guarded(observer, call, trap, found.path, NULL);
 		return;
 	}
-	if (found.path[0] == '/' && would_be_shown(observer, found.path)) {
-		answer(observer, call->id, EACCES);
+	/* Nor is what cannot be written where it lies given a name where it could be. */
+	if (observer->observed->alone && found.path[0] == '/' &&
+	    (would_be_shown(observer, found.path) || !may_write(observer, found.path, &rule))) {
+		refuse(observer, call, trap, "write", found.path, rule, EACCES);
 		return;
 	}
 	if (may_not_become_repository(observer, call, trap, &spot))
