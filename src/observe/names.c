@@ -42,7 +42,7 @@ static int place_of(const struct observer *observer, const struct spot *spot, en
 	*ret_opened = -1;
 	if (!hold_needs_host(observer, spot->parent, spot->path, guard))
 		return spot->parent;
-	*ret_opened = hold_open_parent(observer, spot->path);
+	*ret_opened = hold_open_parent(observer, spot->path, spot->parent);
 	return *ret_opened;
 }
 
@@ -84,26 +84,21 @@ static void refuse_guarded(struct observer *observer, const struct seccomp_notif
 	       rule && *rule ? rule : rule_guarded, EACCES);
 }
 
-/* The name is one of two that make a directory a repository, and the other is there. True if that
- * may not be, and the call is answered. */
-static bool may_not_become_repository(struct observer *observer, const struct seccomp_notif *call,
-				      const struct trap *trap, const struct spot *spot)
+bool may_not_become_repository(struct observer *observer, const struct seccomp_notif *call,
+			       const struct trap *trap, const char *path)
 {
-	bool objects = strcasecmp(spot->name, "objects") == 0;
+	bool objects = guard_is(path_last(path), "objects");
 	char directory[PATH_MAX], other[PATH_MAX + 16], why[300] = "";
 	struct stat st;
-	int r;
 
-	strcpy(directory, spot->path);
+	if (!objects && !guard_is(path_last(path), "refs"))
+		return false;
+	strcpy(directory, path);
 	*strrchr(directory, '/') = '\0';
-	if ((!objects && strcasecmp(spot->name, "refs") != 0) ||
-	    !hold_guards(observer, directory) || hold_judge(observer, spot->path) != GUARD_FREE)
+	if (!hold_guards(observer, directory) || hold_is_held(observer, directory))
 		return false;
 	snprintf(other, sizeof(other), "%s/%s", directory, objects ? "refs" : "objects");
-	if (lstat(other, &st) < 0)
-		return false;
-	r = hold_adopt(observer, directory, why);
-	if (r == 0)
+	if (lstat(other, &st) < 0 || hold_adopt(observer, directory, why) == 0)
 		return false;
 	refuse_guarded(observer, call, trap, directory, why);
 	return true;
@@ -160,7 +155,7 @@ static void serve_make(struct observer *observer, const struct seccomp_notif *ca
 	}
 	if (guard == GUARD_HOLDER)
 		hold_announce(observer);
-	else if (may_not_become_repository(observer, call, trap, &spot))
+	else if (may_not_become_repository(observer, call, trap, spot.path))
 		return;
 	at = place_of(observer, &spot, guard, &opened);
 	r = at < 0			 ? at
@@ -211,6 +206,13 @@ static void serve_remove(struct observer *observer, const struct seccomp_notif *
 								   : 0);
 }
 
+/* A file of such a name holds nothing; one that is called .git or hooks says where something lies.
+ */
+bool is_no_holder(const char *name)
+{
+	return !guard_is(name, ".git") && !guard_is(name, "hooks");
+}
+
 /* What a rename may do where one of its ends is guarded. 0: go on; 1: by a checked copy; -1:
  * refused. */
 static int judge_rename(const struct observer *observer, const struct spot *from, enum guard source,
@@ -238,14 +240,22 @@ static int judge_rename(const struct observer *observer, const struct spot *from
 	}
 	if (target == GUARD_CLOSED || target == GUARD_LATER)
 		return -1;
-	if (target == GUARD_HOLDER) /* a repository of our own may get another place */
-		return source == GUARD_HOLDER && ours ? 0 : -1;
+	if (target == GUARD_HOLDER) { /* a repository of our own may get another place */
+		if (!directory && is_no_holder(to->name) && source != GUARD_HOLDER)
+			return to->exists && S_ISDIR(to->st.st_mode) ? -1 : 0;
+		return source == GUARD_HOLDER && ours &&
+				       hold_may_move(observer, from->path, to->path)
+			       ? 0
+			       : -1;
+	}
+	if (source == GUARD_HOLDER && !directory && is_no_holder(from->name))
+		return 0;
 	if (source == GUARD_CLOSED || source == GUARD_CONFIG || source == GUARD_LATER ||
 	    source == GUARD_HOLDER)
-		return ours ? 0 : -1;
+		return ours && (!directory || target != GUARD_KEPT) ? 0 : -1;
 	/* A directory that was filled elsewhere may hold anything. */
-	if (directory && (source == GUARD_KEPT) != (target == GUARD_KEPT))
-		return ours ? 0 : -1;
+	if (directory && !hold_may_move(observer, from->path, to->path))
+		return -1;
 	return 0;
 }
 
@@ -262,9 +272,9 @@ static int rename_at(const struct observer *observer, const struct spot *from, e
 		return at2;
 	/* One in the sandbox's view and one in the host's would be two mounts. */
 	if (opened >= 0 && opened2 < 0)
-		at2 = opened2 = hold_open_parent(observer, to->path);
+		at2 = opened2 = hold_open_parent(observer, to->path, to->parent);
 	if (opened2 >= 0 && opened < 0)
-		at = opened = hold_open_parent(observer, from->path);
+		at = opened = hold_open_parent(observer, from->path, from->parent);
 	if (at < 0 || at2 < 0)
 		return at < 0 ? at : at2;
 	return (int)syscall(SYS_renameat2, at, from->name, at2, to->name, flags) < 0 ? -errno : 0;
@@ -317,7 +327,7 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		return;
 	}
 	if (r == 1) {
-		_cleanup_close_ int at = hold_open_parent(observer, to.path);
+		_cleanup_close_ int at = hold_open_parent(observer, to.path, to.parent);
 
 		r = at < 0 ? at : hold_install_config(at, from.name, to.name, from.st.st_mode, why);
 		if (*why) {
@@ -327,8 +337,8 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		answer(observer, call->id, -r);
 		return;
 	}
-	if (may_not_become_repository(observer, call, trap, &to) ||
-	    (flags & RENAME_EXCHANGE && may_not_become_repository(observer, call, trap, &from)))
+	if (may_not_become_repository(observer, call, trap, to.path) ||
+	    (flags & RENAME_EXCHANGE && may_not_become_repository(observer, call, trap, from.path)))
 		return;
 	if (target == GUARD_HOLDER)
 		hold_announce(observer);
@@ -390,7 +400,7 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 		refuse_guarded(observer, call, trap, found.path, NULL);
 		return;
 	}
-	if (may_not_become_repository(observer, call, trap, &spot))
+	if (may_not_become_repository(observer, call, trap, spot.path))
 		return;
 	at = place_of(observer, &spot, target, &opened);
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);

@@ -110,6 +110,12 @@ int argument(const struct seccomp_notif *call, int index, int otherwise);
 /* The mask of the caller, for as long as something is made for it. */
 mode_t take_umask(const struct seccomp_notif *call);
 extern const char rule_guarded[];
+/* The name, about to be made, is one of two that make a directory a repository, and the other is
+ * there. True if that may not be, and the call is answered. */
+bool may_not_become_repository(struct observer *observer, const struct seccomp_notif *call,
+			       const struct trap *trap, const char *path);
+/* True if a file (not a directory) of that holder's name is a file like any other. */
+bool is_no_holder(const char *name);
 
 /* Calls that make, move or remove names. */
 void serve_names_of_files(struct observer *observer, const struct seccomp_notif *call,

@@ -108,7 +108,8 @@ static int open_process(const struct found *found, uint64_t flags)
 static int open_in_host(const struct observer *observer, const struct seccomp_notif *call,
 			const struct trap *trap, uint64_t flags, const struct found *found)
 {
-	_cleanup_close_ int parent = hold_open_parent(observer, found->path);
+	_cleanup_close_ int parent =
+		hold_open_parent(observer, found->path, found->exists ? -1 : found->fd);
 	struct stat st;
 	int fd;
 
