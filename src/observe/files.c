@@ -359,6 +359,16 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 			flags = O_CREAT | O_WRONLY | O_TRUNC; /* creat */
 		follow =
 			!(flags & O_NOFOLLOW) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
+		/* With that flag all others count for nothing. */
+		if (flags & O_PATH) {
+			answer_continue(observer, call->id);
+			return;
+		}
+		if (flags & O_CREAT &&
+		    flags & O_TMPFILE) { /* or O_DIRECTORY, which is a part of it */
+			answer(observer, call->id, EINVAL);
+			return;
+		}
 	}
 	r = caller_text((pid_t)call->pid, call->data.args[trap->path], text, sizeof(text));
 	if (r == -EFAULT)
@@ -373,6 +383,10 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		return;
 	if (r < 0 || !still_waiting(observer, call->id)) {
 		serve_unfound(observer, call, trap, text, flags, -r);
+		return;
+	}
+	if (trap->kind == TRAP_OPEN && flags & O_CREAT && text[strlen(text) - 1] == '/') {
+		answer(observer, call->id, EISDIR);
 		return;
 	}
 	if (judge_found(observer, call, trap, trap->kind, flags, &found))

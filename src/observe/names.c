@@ -104,6 +104,12 @@ bool may_not_become_repository(struct observer *observer, const struct seccomp_n
 	return true;
 }
 
+static bool is_kind_of_node(uint64_t mode)
+{
+	return S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode) || S_ISCHR(mode) ||
+	       S_ISBLK(mode) || !(mode & S_IFMT);
+}
+
 static int make(const struct seccomp_notif *call, const struct trap *trap, int parent,
 		const char *name)
 {
@@ -111,7 +117,7 @@ static int make(const struct seccomp_notif *call, const struct trap *trap, int p
 	bool directory = trap->number == SYS_mkdir || trap->number == SYS_mkdirat;
 	int r;
 
-	if (!directory && !S_ISREG(mode) && !S_ISFIFO(mode) && !S_ISSOCK(mode) && mode & S_IFMT)
+	if (!directory && (S_ISCHR(mode) || S_ISBLK(mode)))
 		return -EPERM;
 	before = take_umask(call);
 	r = directory ? mkdirat(parent, name, mode & 01777) : mknodat(parent, name, mode, 0);
@@ -120,25 +126,27 @@ static int make(const struct seccomp_notif *call, const struct trap *trap, int p
 	return r;
 }
 
-static int make_link(const struct seccomp_notif *call, int parent, const char *name)
-{
-	char target[PATH_MAX];
-	int r = caller_text((pid_t)call->pid, call->data.args[0], target, sizeof(target));
-
-	if (r < 0)
-		return r;
-	return symlinkat(target, parent, name) < 0 ? -errno : 0;
-}
-
 static void serve_make(struct observer *observer, const struct seccomp_notif *call,
 		       const struct trap *trap)
 {
 	_cleanup_close_ int parent = -1, opened = -1;
 	bool directory = trap->number == SYS_mkdir || trap->number == SYS_mkdirat;
+	char target[PATH_MAX];
 	enum guard guard;
 	struct spot spot;
-	int at, r;
+	int at, r = 0;
 
+	if (trap->kind == TRAP_SYMLINK)
+		r = caller_text((pid_t)call->pid, call->data.args[0], target, sizeof(target));
+	if (r < 0 || (trap->kind == TRAP_SYMLINK && !*target)) {
+		answer(observer, call->id, r < 0 ? -r : ENOENT);
+		return;
+	}
+	if (trap->kind == TRAP_MAKE && !directory &&
+	    !is_kind_of_node(call->data.args[trap->mode])) {
+		answer(observer, call->id, S_ISDIR(call->data.args[trap->mode]) ? EPERM : EINVAL);
+		return;
+	}
 	if (!find_spot(observer, call, trap, trap->directory, trap->path, &spot))
 		return;
 	parent = spot.parent;
@@ -159,7 +167,7 @@ static void serve_make(struct observer *observer, const struct seccomp_notif *ca
 		return;
 	at = place_of(observer, &spot, guard, &opened);
 	r = at < 0			 ? at
-	    : trap->kind == TRAP_SYMLINK ? make_link(call, at, spot.name)
+	    : trap->kind == TRAP_SYMLINK ? (symlinkat(target, at, spot.name) < 0 ? -errno : 0)
 					 : make(call, trap, at, spot.name);
 	if (r == 0 && guard == GUARD_HOLDER)
 		hold_made(observer, at, spot.name);
@@ -290,6 +298,11 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	char why[300] = "";
 	int r;
 
+	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE) ||
+	    flags == (RENAME_NOREPLACE | RENAME_EXCHANGE)) { /* whiteouts are devices */
+		answer(observer, call->id, EINVAL);
+		return;
+	}
 	if (!find_spot(observer, call, trap, trap->directory, trap->path, &from))
 		return;
 	parent = from.parent;
@@ -304,16 +317,16 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	    judge(observer, call, trap, to.exists ? TRAP_REMOVE : TRAP_MAKE, 0, to.exists, &to.st,
 		  to.path))
 		return;
+	if (to.exists ? flags & RENAME_NOREPLACE : flags & RENAME_EXCHANGE) {
+		answer(observer, call->id, to.exists ? EEXIST : ENOENT);
+		return;
+	}
 	if ((from.slash || to.slash) && !S_ISDIR(from.st.st_mode)) {
 		answer(observer, call->id, ENOTDIR);
 		return;
 	}
-	if (to.exists && flags & RENAME_NOREPLACE) {
-		answer(observer, call->id, EEXIST);
-		return;
-	}
-	if (is_mount_point(&from) || is_mount_point(&to) || flags & RENAME_WHITEOUT) {
-		answer(observer, call->id, flags & RENAME_WHITEOUT ? EINVAL : EBUSY);
+	if (is_mount_point(&from) || is_mount_point(&to)) {
+		answer(observer, call->id, EBUSY);
 		return;
 	}
 	source = hold_judge(observer, from.path);
@@ -356,7 +369,10 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 	struct spot spot;
 	int r, at;
 
-	r = caller_text((pid_t)call->pid, call->data.args[trap->path], text, sizeof(text));
+	r = flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)
+		    ? -EINVAL
+		    : caller_text((pid_t)call->pid, call->data.args[trap->path], text,
+				  sizeof(text));
 	if (r == 0 && !*text && !(flags & AT_EMPTY_PATH))
 		r = -ENOENT;
 	if (r == 0 && flags & AT_SYMLINK_FOLLOW && caller_fd_named(text) >= 0) {

@@ -102,8 +102,9 @@ bool judge(struct observer *observer, const struct seccomp_notif *call, const st
 /* The same for a path below a directory that is masked; text: as the caller says it. */
 bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *call,
 		       const struct trap *trap, int directory, const char *text);
-/* Puts an fd of ours into the caller's table as the call's result. Takes ownership. */
-void answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
+/* Puts an fd of ours into the caller's table as the call's result; false if there was no room,
+ * which is then the answer. Takes ownership. */
+bool answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
 /* An argument as an fd; `otherwise` where the call has none. */
 int argument(const struct seccomp_notif *call, int index, int otherwise);
 
