@@ -119,6 +119,35 @@ static int deny_path(struct finding *finding, const struct file_rule *rule, cons
 	return add_point(finding, real, rule, &st, ret_error);
 }
 
+static bool is_repository(const char *directory)
+{
+	static const char *const parts[] = {"objects", "refs"};
+	char path[PATH_MAX];
+	struct stat st;
+
+	for (size_t i = 0; i < ELEMENTS(parts); i++)
+		if (snprintf(path, sizeof(path), "%s/%s", directory, parts[i]) >=
+			    (int)sizeof(path) ||
+		    lstat(path, &st) < 0)
+			return false;
+	return true;
+}
+
+/* A repository by its content alone: its parts are known to the supervisor, who then performs every
+ * open. */
+static void look_for_repository(struct finding *finding, const char *sign)
+{
+	_cleanup_free_ char *directory = strndup(sign, (size_t)(path_last(sign) - 1 - sign));
+	const char *tree = NULL;
+
+	for (size_t i = 0; i < finding->trees.count; i++)
+		if (path_is_under(directory, finding->trees.items[i]) &&
+		    (!tree || strlen(finding->trees.items[i]) < strlen(tree)))
+			tree = finding->trees.items[i];
+	if (tree && guard_ground_of(tree, directory).ground != GROUND_REPOSITORY)
+		finding->unheld |= is_repository(directory);
+}
+
 static int found(void *data, const struct file_rule *rule, const char *path,
 		 struct error **ret_error)
 {
@@ -127,6 +156,13 @@ static int found(void *data, const struct file_rule *rule, const char *path,
 
 	if (rule->access == ACCESS_DENY)
 		return deny_path(finding, rule, path, ret_error);
+	if (rule->sign) {
+		look_for_repository(finding, path);
+		return 0;
+	}
+	/* A submodule that is called like a part is none. */
+	if (rule->guard && rule->access == ACCESS_WRITE && is_repository(path))
+		return 0;
 	/* A link opens nothing: where it leads was not named. */
 	if (lstat(path, &st) < 0 || S_ISLNK(st.st_mode))
 		return 0;
@@ -314,6 +350,7 @@ static void add_guards(struct finding *finding, const char *tree)
 				      pattern->open ? ACCESS_WRITE : ACCESS_READ_ONLY, WEIGHT_SAID,
 				      path, NULL);
 		rule->hold = rule->guard = true;
+		rule->sign = pattern->sign;
 	}
 }
 
@@ -435,6 +472,8 @@ int find_masks(const struct search *search, struct masks *ret_masks, struct erro
 	r = collect(&finding, ret_error);
 	if (r == 0)
 		r = finding_judge(&finding, ret_masks, ret_error);
+	if (finding.unheld)
+		ret_masks->guarded = false;
 	for (size_t i = 0; i < finding.count; i++)
 		free(finding.points[i].path);
 	free(finding.points);

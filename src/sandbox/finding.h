@@ -29,6 +29,7 @@ struct finding {
 	struct file_rules guards; /* of our own: names that run programs, ward itself */
 	struct list texts;	  /* of resolved patterns */
 	size_t opened, guarded;
+	bool unheld; /* there is a repository that no mount holds */
 };
 
 /* A mask would cover the ground the command stands on. */
