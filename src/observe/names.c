@@ -372,10 +372,6 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		answer(observer, call->id, ENOTDIR);
 		return;
 	}
-	if (to.exists && flags & RENAME_NOREPLACE) {
-		answer(observer, call->id, EEXIST);
-		return;
-	}
 	source = hold_judge(observer, from.path);
 	target = hold_judge(observer, to.path);
 	/* The one mount over which something may be installed. */
