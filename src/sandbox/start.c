@@ -415,11 +415,13 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 static int enter_user_namespace(const struct entry *entry)
 {
 	enum { TRIES = 20000, PAUSE_US = 100 };
+	struct pollfd ended = {entry->pidfd, POLLIN, 0};
 	int r = -1;
 
 	for (int i = 0; i < TRIES && r < 0; i++) {
 		r = setns(entry->pidfd, CLONE_NEWUSER);
-		if (r < 0 && errno != EPERM)
+		/* An init that has ended, because a wall was refused to it, is closed as well. */
+		if (r < 0 && (errno != EPERM || poll(&ended, 1, 0) != 0))
 			break;
 		if (r < 0)
 			usleep(PAUSE_US);

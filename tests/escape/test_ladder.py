@@ -44,8 +44,20 @@ RUNGS = {
     "namespaces,notify": (ALL_SPACES | {"notify"}, ALL_SPACES | {"notify"}),
 }
 
-# The rungs on which something else has to hold what a missing wall would have held, and the attacks that matter there.
-ATTACKED = ("userns", "namespaces", "namespaces,abi1", "namespaces,abi4,notify", "mount", "pidns,abi4", "landlock", "notify", "netns,ipcns")
+# The rungs on which something else has to hold what a missing wall would have held, with the programs whose attacks matter there.
+# A plain user without user namespaces is a plain user without namespaces.
+EVERY = ("files", "masks", "processes", "sockets", "network", "kernel", "setid", "streams")
+ATTACKED = {
+    "userns": EVERY,
+    "namespaces": EVERY,
+    "namespaces,abi1": ("files", "processes"),
+    "namespaces,abi4,notify": ("processes", "sockets", "network", "setid"),
+    "mount": ("files", "masks"),
+    "pidns,abi4": ("processes",),
+    "landlock": ("files", "masks", "streams"),
+    "notify": ("sockets", "setid"),
+    "netns,ipcns": ("network",),
+}
 ESSENTIAL = ("files-open", "files-truncate", "files-open-and-cut", "files-rename-out", "files-link-in", "files-file-flags", "masks-read",
              "masks-through-root", "masks-rename", "masks-remove", "processes-init-kill", "processes-init-mem", "processes-init-limit",
              "processes-kill", "processes-tgkill", "processes-sigqueue", "processes-pidfd", "processes-owner", "processes-prlimit",
@@ -124,13 +136,12 @@ def attempt(place, features, attack):
                       environment=place.environment((), **variables), **more)
 
 
-@pytest.mark.parametrize("features", ATTACKED)
-@pytest.mark.parametrize("who", IDENTITIES)
+@pytest.mark.parametrize("features, who", [(features, who) for features in ATTACKED for who in IDENTITIES
+                                           if (features, who) != ("userns", "user")])
 def test_attacks_fail_on_every_rung(make_place, who, features):
-    """One place for all of them: a rung costs a second, not a minute."""
     failed = []
     for attack in attacks(ESSENTIAL + (() if "notify" in features and "namespaces" in features else CHANGES)):
-        if who not in attack.who:
+        if who not in attack.who or attack.program not in ATTACKED[features]:
             continue
         code, said = attempt(make_place(who), features, attack)
         # Where there are no unix sockets at all, an attack that needs one cannot even begin.
