@@ -124,6 +124,13 @@ build-fuzz/$(FUZZ_GRAMMAR)/%.o: FUZZ_CFLAGS += -w -I$(FUZZ_GRAMMAR)
 build-fuzz/$(FUZZ_GRAMMAR)/scanner.o: FUZZ_CFLAGS += -DTREE_SITTER_REUSE_ALLOCATOR $(foreach name,scan serialize, \
 	-Dtree_sitter_bash_external_scanner_$(name)=bash_scanner_$(name))
 
+# The same table as in meson.build.
+build-fuzz/system-calls.h: tools/system-calls
+	@mkdir -p $(@D)
+	@tools/system-calls clang >$@.new && mv $@.new $@
+build-fuzz/src/sys/calls.o: build-fuzz/system-calls.h
+build-fuzz/src/sys/calls.o: FUZZ_CFLAGS += -Ibuild-fuzz
+
 build-fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	@clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<

@@ -16,7 +16,8 @@ _ward_command()
 _ward()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} at words
-	local with_value=' -c --shell --workspace --cwd --level --read --write --deny --net --allow-socket --memory --processes --timeout --output --env
+	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --deny --net --allow-socket --allow-host --deny-host
+		--allow-syscall --deny-syscall --require --memory --processes --cpu --cpu-time --disk --files --timeout --idle --output --env
 		--keep-env --approval --sandbox --profile --policy --agent --session --tool --call-id --turn --reason '
 	COMPREPLY=()
 
@@ -39,7 +40,7 @@ _ward()
 			mapfile -t COMPREPLY < <(compgen -d -- "$word")
 			return
 			;;
-		--read | --write | --deny | --shell)
+		--read | --write | --read-only | --deny | --shell)
 			compopt -o filenames
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")
 			return
@@ -57,6 +58,10 @@ _ward()
 		--allow-socket) words='docker ssh-agent dbus' ;;
 		--memory) words='512M 1G 4G' ;;
 		--processes) words='20 100 1000' ;;
+		--cpu) words='25% 50% 1 1.5' ;;
+		--disk) words='100M 1G 5G' ;;
+		--files) words='64 256 1024' ;;
+		--cpu-time | --idle) words='10s 60s 5m' ;;
 		--timeout) words='30s 5m 1h' ;;
 		--output) words='1M 10M 100M' ;;
 		--keep-env) words=$(compgen -e) ;;
@@ -85,7 +90,7 @@ _ward()
 			elif [[ $previous == --workspace ]]; then
 				compopt -o filenames && mapfile -t COMPREPLY < <(compgen -d -- "$word")
 			else
-				mapfile -t COMPREPLY < <(compgen -W '--json --policy --workspace' -- "$word")
+				mapfile -t COMPREPLY < <(compgen -W '--json --flags --profile --policy --workspace' -- "$word")
 			fi
 			;;
 		esac

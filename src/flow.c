@@ -23,8 +23,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* Enough for any build, and an end for a fork bomb. */
-enum { PROCESSES = 8192, SEARCHES = 5 };
+enum { SEARCHES = 5 };
 
 extern char **environ;
 
@@ -41,30 +40,43 @@ void flow_say(const struct flow *flow, const char *format, ...)
 		flow->audience->say(flow->audience->data, text);
 }
 
+static int check_walls(const struct list *named, struct error **ret_error)
+{
+	_cleanup_list_ struct list walls = {0};
+
+	wall_names(WALLS_ALL, &walls);
+	for (size_t i = 0; i < named->count; i++)
+		if (!list_has(&walls, named->items[i])) {
+			fail(ret_error, E_USAGE, "there is no wall called '%s'", named->items[i]);
+			return error_hint(ret_error, "docs/policy.md lists them under `require`");
+		}
+	return 0;
+}
+
 /* 1. What is not built is refused, not ignored. */
 static int check(const struct request *request, struct error **ret_error)
 {
-	const struct limits *limits = &request->limits;
+	int r;
 
 	if (request->level == LEVEL_CONTAINER) {
 		fail(ret_error, E_USAGE, "level container is not built into this version");
 		return error_hint(ret_error, "use --level restricted");
 	}
-	if (request->network == NETWORK_RESTRICTED) {
+	if (request->network == NETWORK_RESTRICTED || request->allow_hosts.count) {
 		fail(ret_error, E_USAGE, "a restricted network is not built into this version");
 		return error_hint(ret_error, "use --net none or --net full");
 	}
-	if (limits->millicpus || limits->cpu_ns || limits->disk || limits->idle_ns) {
-		fail(ret_error, E_USAGE,
-		     "this version can limit memory, processes, time and output only");
-		return error_hint(ret_error, "use --memory, --processes, --timeout and --output");
+	if (request->network == NETWORK_FULL && request->deny_hosts.count) {
+		fail(ret_error, E_USAGE, "this version cannot deny single hosts");
+		return error_hint(ret_error, "use --net none");
 	}
-	if (request->level == LEVEL_NONE && (limits->memory || limits->processes)) {
-		fail(ret_error, E_USAGE,
-		     "memory and processes cannot be limited without the sandbox");
+	if (request->level == LEVEL_NONE && request->deny_calls.count) {
+		fail(ret_error, E_USAGE, "system calls cannot be denied without the sandbox");
 		return error_hint(ret_error, "leave out --level none");
 	}
-	return 0;
+	if (request->agent && (r = session_check_agent(request->agent, ret_error)) < 0)
+		return r;
+	return check_walls(&request->require, ret_error);
 }
 
 struct decision *flow_decided(struct flow *flow, const char *stage, const char *verdict,
@@ -152,6 +164,7 @@ int flow_judge(struct flow *flow, struct error **ret_error)
 		.user = flow->identity.name,
 		.other_user = flow->identity.changes,
 		.state = flow->state,
+		.own_state = flow->own_state,
 		.environment = environ,
 	};
 	const struct matter matter = {
@@ -258,8 +271,9 @@ static int make_own_places(const struct permissions *permissions, struct error *
 		struct stat st;
 		int r;
 
-		for (size_t w = 0; w < permissions->writable.count; w++)
-			writable |= path_is_under(path, permissions->writable.items[w]);
+		for (size_t w = 0; w < permissions->rules.count; w++)
+			writable |= permissions->rules.items[w].access == ACCESS_WRITE &&
+				    path_is_under(path, permissions->rules.items[w].pattern);
 		if (!writable || lstat(path, &st) == 0)
 			continue;
 		r = make_directories(path, 0700);
@@ -271,6 +285,34 @@ static int make_own_places(const struct permissions *permissions, struct error *
 		}
 	}
 	return 0;
+}
+
+/* The list of everybody on the machine is nobody's business, unless it was asked for by name. */
+static void write_accounts(struct flow *flow)
+{
+	const struct file_rules *rules = &flow->verdict.permissions.rules;
+	struct accounts accounts = {.uid = flow->identity.uid,
+				    .gid = flow->identity.gid,
+				    .name = flow->identity.name ? flow->identity.name
+								: getenv("USER"),
+				    .home = flow->identity.home};
+	struct stat st;
+
+	buffer_done(&flow->users);
+	buffer_done(&flow->groups);
+	if (flow->verdict.level == LEVEL_NONE || stat(flow->request->workspace, &st) < 0)
+		return;
+	accounts.owner = st.st_uid;
+	accounts.owner_group = st.st_gid;
+	accounts_texts(&accounts, &flow->users, &flow->groups);
+	for (size_t i = 0; i < rules->count; i++) {
+		if (rules->items[i].weight != WEIGHT_DEFAULT &&
+		    strcmp(rules->items[i].pattern, "/etc/passwd") == 0)
+			buffer_done(&flow->users);
+		if (rules->items[i].weight != WEIGHT_DEFAULT &&
+		    strcmp(rules->items[i].pattern, "/etc/group") == 0)
+			buffer_done(&flow->groups);
+	}
 }
 
 /* What this machine does not give is said: to a person once a session, in the result always. */
@@ -291,21 +333,24 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 {
 	const struct permissions *permissions = &flow->verdict.permissions;
 	const struct request *request = flow->request;
+	_cleanup_free_ char *cache = path_resolve(flow->own_state, NULL, "walks");
 	const struct search search = {
-		.workspace = request->workspace,
-		.writable = &permissions->writable,
-		.names = &permissions->deny_names,
+		.workspace = permissions->workspace,
+		.rules = &permissions->rules,
 		.not_names = &permissions->not_deny_names,
-		.deny = &permissions->deny,
-		.deny_always = &permissions->deny_always,
-		.except = &permissions->except,
+		.cache = cache,
+		.guards = !(walls_switched_off() & WALL_BIT(WALL_GUARD)),
 	};
 	int r;
 
+	write_accounts(flow);
+
 	*sandbox = (struct sandbox){
 		.cwd = request->cwd,
-		.writable = &permissions->writable,
+		.writable = &flow->masks.writable,
 		.tmp = flow->session.tmp,
+		.users = buffer_text(&flow->users),
+		.groups = buffer_text(&flow->groups),
 		.argv = flow->prepared.argv.items,
 		.environment = flow->prepared.environment.items,
 		.candidates = &flow->prepared.candidates,
@@ -314,10 +359,10 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.signal_mask = flow->before.mask,
 		.ignores_pipe = flow->before.ignores_pipe,
 		.ignores_child = flow->before.ignores_child,
-		.time_ns = flow->verdict.limits.time_ns,
 		.require = walls_named(&flow->verdict.require),
-		.processes = PROCESSES,
+		.filter = {permissions->allow_calls, permissions->deny_calls},
 	};
+	flow_limit_sandbox(flow, sandbox);
 	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));
 	if (sandbox->terminal)
 		terminal_describe(&flow->streams, &sandbox->modes, &sandbox->window);
@@ -337,6 +382,8 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 			r = find_masks(&search, &flow->masks, ret_error);
 		if (r == 0 && !flow->begun)
 			r = flow_record_start(flow, ret_error);
+		if (r == 0) /* nothing of the command is there yet */
+			cgroup_add(flow->group, flow->entry.init);
 		if (r == 0)
 			r = sandbox_release(sandbox, &flow->entry, &flow->masks, ret_error);
 		/* Else a second run on this workspace moved something while we looked, or this
@@ -348,7 +395,8 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	if (r == 0 && flow->verdict.level != LEVEL_NONE)
 		r = identity_give_up(ret_error);
 	for (size_t i = 0; i < flow->masks.count; i++)
-		list_add(&flow->mask_paths, flow->masks.items[i].path);
+		if (mask_hides(&flow->masks.items[i]))
+			list_add(&flow->mask_paths, flow->masks.items[i].path);
 	if (r == 0)
 		notice_walls(flow);
 	return r;
@@ -360,8 +408,15 @@ static void serve_observer(void *data)
 	observer_serve(data);
 }
 
+static uint64_t set_aside(void *data)
+{
+	return observer_set_aside(data);
+}
+
 static int run(struct flow *flow, struct outcome *outcome, struct error **ret_error)
 {
+	const unsigned masked =
+		WALL_BIT(WALL_MOUNT_NAMESPACE) | WALL_BIT(WALL_MASKS) | WALL_BIT(WALL_RUN);
 	const struct observed observed = {
 		.listener = flow->entry.listener,
 		.names = flow->entry.names,
@@ -372,26 +427,37 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.no_network = flow->entry.lost & WALL_BIT(WALL_NET_NAMESPACE),
 		.alone = flow->entry.lost & WALL_BIT(WALL_MOUNT_NAMESPACE),
 		.tmp = flow->entry.lost & WALL_BIT(WALL_TMP) ? flow->session.tmp : NULL,
-		.writable = &flow->writable,
-		.masks = &flow->mask_paths,
+		.areas = &flow->masks.areas,
+		.guarded = flow->entry.walls & WALL_BIT(WALL_GUARD) ? &flow->masks.trees : NULL,
+		.own_mounts = flow->masks.guarded && (flow->entry.walls & masked) == masked,
+		.company = flow->company,
+		.quarantine = flow->quarantine,
 		.sockets = &flow->verdict.permissions.sockets,
+		.covered = (flow->entry.walls & masked) == masked ? &flow->masks : NULL,
+		.pidfd = flow->entry.walls & WALL_BIT(WALL_PID_NAMESPACE) ? flow->entry.pidfd : -1,
+		.control = flow->entry.control,
+		.disk = flow->verdict.limits.disk,
 	};
 	struct attendant attendant = {.fd = -1, .serve = serve_observer};
 	int r = 0;
 
-	for (size_t i = 0; i < flow->verdict.permissions.writable.count; i++)
-		list_add(&flow->writable, flow->verdict.permissions.writable.items[i]);
-	if (flow->entry.walls & WALL_BIT(WALL_TMP))
-		list_add(&flow->writable, "/tmp");
-	if (flow->entry.listener >= 0) {
+	if (flow->entry.walls & WALL_BIT(WALL_TMP) && !list_has(&flow->masks.writable, "/tmp"))
+		areas_add(&flow->masks.areas, "/tmp", STATE_WRITABLE, AREA_PRIVATE);
+	if (flow->entry.listener >= 0 || observed.covered) {
 		r = observer_new(&observed, &flow->observer, ret_error);
 		if (r == 0)
-			attendant = (struct attendant){observer_fd(flow->observer), serve_observer,
-						       flow->observer};
+			attendant = (struct attendant){.fd = observer_fd(flow->observer),
+						       .serve = serve_observer,
+						       .data = flow->observer,
+						       .set_aside = set_aside};
 	}
 	if (r == 0)
-		r = run_serve(&flow->entry, &flow->streams, &flow->verdict.limits, &attendant,
-			      outcome, ret_error);
+		r = run_serve(&flow->entry, &flow->streams, &flow->verdict.limits, flow->group,
+			      &attendant, outcome, ret_error);
+	if (r == 0 && flow->observer) {
+		*ret_error = observer_take_failure(flow->observer);
+		r = *ret_error ? -(*ret_error)->code : 0;
+	}
 	return r;
 }
 
@@ -424,8 +490,10 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 	for (size_t i = 0; i < flow->mask_paths.count; i++)
 		list_add(&attempt->masks, flow->mask_paths.items[i]);
 	if (flow->observer) {
+		observer_end(flow->observer, &result->warnings);
 		observer_take_denials(flow->observer, attempt);
 		observer_unlisted(flow->observer, &beyond, &unread);
+		observer_warn(flow->observer, &result->warnings);
 	}
 	if (unread)
 		list_add_printf(&result->warnings,
@@ -493,6 +561,7 @@ static int attempt(struct flow *flow, struct error **ret_error)
 	    (r = start(flow, &sandbox, ret_error)) < 0 || (r = run(flow, &outcome, ret_error)) < 0)
 		return r;
 	terminal_restore(&flow->streams);
+	flow_warn_limits(flow);
 	conclude(flow, &outcome);
 	return 0;
 }
@@ -547,30 +616,20 @@ static void own_state_directory(struct flow *flow)
 	else if (asprintf(&flow->own_state, "/var/tmp/ward-%u", flow->identity.uid) <
 		 0) /* an account without a home */
 		abort();
+	flow->company = path_resolve(flow->own_state, NULL, "company");
+	if (asprintf(&flow->quarantine, "%s/quarantine/%s", flow->own_state,
+		     flow->result ? flow->result->run : "") < 0)
+		abort();
 }
 
 /* What the policy asks for and this version cannot give is said, not passed over. */
 static void warn_policy(struct flow *flow)
 {
-	const struct limits *limits = &flow->verdict.limits;
-	const struct {
-		uint64_t value;
-		const char *name;
-	} missing[] = {{limits->millicpus, "cpu"},
-		       {limits->cpu_ns, "cpu_time"},
-		       {limits->disk, "disk"},
-		       {limits->idle_ns, "idle"}};
-
 	if (flow->verdict.network == NETWORK_RESTRICTED)
 		list_add(&flow->result->warnings,
 			 "a restricted network is not built into this version: there is none");
 	for (size_t i = 0; i < flow->policy->warnings.count; i++)
 		list_add(&flow->result->warnings, flow->policy->warnings.items[i]);
-	for (size_t i = 0; i < ELEMENTS(missing); i++)
-		if (missing[i].value)
-			list_add_printf(&flow->result->warnings,
-					"the policy's limit %s is not enforced by this version",
-					missing[i].name);
 	if (flow->policy->ignored.count && flow->session.fresh)
 		flow_say(flow,
 			 "%zu parts of the project's .ward.yaml are ignored: they permit more, and "
@@ -594,6 +653,7 @@ static int open_everything(struct flow *flow, struct error **ret_error)
 	    (r = streams_open(request, ways[request->mode].streams, &flow->streams, ret_error)) < 0)
 		return r;
 	own_state_directory(flow);
+	flow_make_group(flow, sandboxed);
 	if (sandboxed &&
 	    ((r = identity_become(&flow->identity, geteuid() == 0 && flow_is_attended(),
 				  ret_error)) < 0))
@@ -602,9 +662,9 @@ static int open_everything(struct flow *flow, struct error **ret_error)
 	if ((r = begin(flow, request->foreign ? LEVEL_RESTRICTED : request->level,
 		       request->foreign ? NETWORK_NONE : request->network, ret_error)) < 0)
 		return r;
-	return sandboxed
-		       ? session_open(flow->own_state, request->session, &flow->session, ret_error)
-		       : 0;
+	return sandboxed ? session_open(flow->own_state, request->session, request->agent,
+					&flow->session, ret_error)
+			 : 0;
 }
 
 static int carry_out(struct flow *flow, struct error **ret_error)
@@ -644,7 +704,7 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 		r = again(flow, ret_error);
 	if (r < 0)
 		return r;
-	explain_denials(flow->request, &flow->verdict.permissions.deny_always, flow->result,
+	explain_denials(flow->request, &flow->verdict.permissions.never, flow->result,
 			&flow->result->attempts[flow->result->attempt_count - 1], &notices);
 	for (size_t i = 0; i < notices.count; i++)
 		flow_say(flow, "%s", notices.items[i]);
@@ -677,6 +737,7 @@ void flow_run(const struct request *request, const struct audience *audience,
 
 	observer_free(flow.observer);
 	entry_done(&flow.entry);
+	cgroup_free(flow.group);
 	streams_done(&flow.streams);
 	prepared_done(&flow.prepared);
 	session_done(&flow.session);
@@ -690,8 +751,12 @@ void flow_run(const struct request *request, const struct audience *audience,
 	masks_done(&flow.masks);
 	list_done(&flow.mask_paths);
 	list_done(&flow.writable);
+	buffer_done(&flow.users);
+	buffer_done(&flow.groups);
 	free(flow.state);
 	free(flow.own_state);
+	free(flow.company);
+	free(flow.quarantine);
 	arena_free(flow.arena);
 }
 
@@ -709,8 +774,11 @@ int flow_check(const struct request *request,
 	    (r = state_directory(&flow.state, ret_error)) == 0 &&
 	    (r = load_policy(request, flow.state, &flow.policy, ret_error)) == 0) {
 		own_state_directory(&flow);
-		flow.session.id = request->session ? strdup(request->session) : session_default();
-		if (!session_is_name(flow.session.id))
+		flow.session.id = request->session ? strdup(request->session)
+						   : session_default(request->agent);
+		if (request->agent)
+			r = session_check_agent(request->agent, ret_error);
+		if (r == 0 && !session_is_name(flow.session.id))
 			r = fail(ret_error, E_USAGE, "'%s' cannot be the name of a session",
 				 flow.session.id);
 	}
@@ -725,6 +793,8 @@ int flow_check(const struct request *request,
 	identity_done(&flow.identity);
 	free(flow.state);
 	free(flow.own_state);
+	free(flow.company);
+	free(flow.quarantine);
 	arena_free(flow.arena);
 	return r;
 }

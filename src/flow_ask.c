@@ -241,7 +241,7 @@ static bool can_ask_again(struct flow *flow, struct list *missing, struct list *
 	    was_interrupted(result) || result->attempt_count >= ATTEMPTS ||
 	    !approve_missing(flow->verdict.approval))
 		return false;
-	beyond = explain_missing(attempt, &flow->verdict.permissions.deny_always, &all, refused);
+	beyond = explain_missing(attempt, &flow->verdict.permissions.never, &all, refused);
 	for (size_t i = 0; i < all.count; i++) {
 		if (list_has(&flow->granted, all.items[i]))
 			continue;
@@ -265,7 +265,7 @@ int flow_escalate(struct flow *flow, struct error **ret_error)
 {
 	_cleanup_list_ struct list missing = {0}, refused = {0};
 	struct attempt *attempt = &flow->result->attempts[flow->result->attempt_count - 1];
-	const struct list *never = &flow->verdict.permissions.deny_always;
+	const struct list *never = &flow->verdict.permissions.never;
 	struct answer answer = {0};
 	struct ask question = {.kind = ASK_RETRY, .refused = &refused, .starts_again = true};
 	int r;

@@ -13,6 +13,8 @@
 #include "record/session.h"
 #include "run/mode.h"
 #include "run/run.h"
+#include "sandbox/accounts.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/find.h"
 #include "sandbox/identity.h"
 #include "sandbox/ladder.h"
@@ -24,7 +26,8 @@ struct flow {
 	const struct audience *audience;
 	struct result *result;
 	struct arena *arena;
-	char *state, *own_state; /* ward's, and that of whoever the command runs as */
+	char *company, *quarantine; /* see struct observed */
+	char *state, *own_state;    /* ward's, and that of whoever the command runs as */
 	struct audit *audit;
 	struct identity identity;
 	struct session session;
@@ -38,6 +41,7 @@ struct flow {
 	struct dispositions before; /* how signals were when we were called */
 	struct input_mark input;    /* and standard input */
 	bool begun;		    /* its start is on record */
+	struct cgroup *group;	    /* for its limits; NULL: none, or none to be had */
 
 	/* Of one attempt. */
 	struct verdict verdict;
@@ -45,6 +49,7 @@ struct flow {
 	struct streams streams;
 	struct masks masks;
 	struct list mask_paths, writable; /* writable as seen inside, /tmp included */
+	struct buffer users, groups;	  /* names inside */
 	struct entry entry;
 	enum level entry_level;
 	enum network entry_network;
@@ -64,6 +69,14 @@ int flow_record_start(struct flow *flow, struct error **ret_error);
 bool flow_is_altered(const struct request *request);
 /* Decides, with what was answered so far. */
 int flow_judge(struct flow *flow, struct error **ret_error);
+
+/* flow_limits.c: makes the control group that the limits want. Before ward changes its user, who
+ * may not make one: sandboxed says that it will. */
+void flow_make_group(struct flow *flow, bool sandboxed);
+/* What of the limits is for the sandbox to hold. */
+void flow_limit_sandbox(const struct flow *flow, struct sandbox *sandbox);
+/* What of them nothing could hold. */
+void flow_warn_limits(struct flow *flow);
 
 /* flow_ask.c: true if there is somebody at a terminal of ours. */
 bool flow_is_attended(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One table of flags. */
-#include "options.h"
+#include "options_table.h"
 #include "../../src/base/path.h"
 #include "../../src/base/units.h"
 
@@ -15,10 +15,16 @@ const char options_help[] =
 	"  --workspace DIR        the writable tree; default: the current directory\n"
 	"  --cwd DIR              where the command starts; default: the current directory\n"
 	"  --read P               let it read P although P is masked by default\n"
-	"  --write P              let it write P as well: a file, a directory, or DIR/**\n"
+	"  --write P              let it write P as well: a file, a directory, a glob\n"
+	"  --read-only P          let it read P, but not write it\n"
 	"  --deny P               mask P: a path or a glob such as '**/*.pem'\n"
 	"  --net none|full        the network: none (default), or the host's\n"
 	"  --allow-socket S       a unix socket of the host: docker, ssh-agent, dbus or a path\n"
+	"  --allow-host H  --deny-host H  hosts of a restricted network; not built into this "
+	"version\n"
+	"  --allow-syscall NAME   a system call that commands do not have otherwise\n"
+	"  --deny-syscall NAME    a system call that this command is not to have\n"
+	"  --require WALL         run only if this wall stands\n"
 	"  --level restricted|none  with the sandbox (default), or without one\n"
 	"\n"
 	"when a person is asked\n"
@@ -34,12 +40,21 @@ const char options_help[] =
 	"  --login                let that shell load the user's profile\n"
 	"  --env K=V              set a variable\n"
 	"  --keep-env NAME        pass a variable on although its name looks secret\n"
-	"  --timeout 30s          end it, and everything it started, after that time\n"
-	"  --memory 512M          end it when its processes hold more memory; default: 80 % of the "
-	"machine\n"
-	"  --processes 20         end it when more processes run at once; default: 8192\n"
-	"  --output 10M           end it after that much output\n"
 	"  --no-pty               no terminal for the command, even if ward has one\n"
+	"\n"
+	"limits: past one of them everything it started is ended, and the result names it\n"
+	"  --timeout 30s          time\n"
+	"  --idle 10s             time without output, without reading or writing, and under 1 % "
+	"of a "
+	"CPU\n"
+	"  --memory 512M          memory of all its processes; default: 80 % of the machine\n"
+	"  --processes 20         processes at once, not threads; default: 8192\n"
+	"  --cpu-time 60s         CPU time of all its processes\n"
+	"  --disk 1G              bytes written to disk\n"
+	"  --output 10M           bytes of output\n"
+	"  --cpu 50%|1.5          not an end but a bound: that much of the machine, or so many "
+	"CPUs\n"
+	"  --files 256            not an end but a bound: files open at once in a process\n"
 	"\n"
 	"who asks, for the record\n"
 	"  --agent ID  --session ID  --tool NAME  --call-id ID  --turn ID  --reason TEXT\n"
@@ -48,28 +63,7 @@ const char options_help[] =
 	"  --json                 one result object on standard output, and nothing else there\n"
 	"  --quiet                no notices of ward's own\n";
 
-enum kind {
-	WORD,	  /* char * */
-	LIST,	  /* struct list */
-	FLAG,	  /* bool */
-	SIZE,	  /* uint64_t */
-	DURATION, /* uint64_t */
-	CPU,
-	COUNT,
-	PLACE, /* char *, made absolute */
-	LEVEL,
-	NETWORK,
-	APPROVAL,
-	PREFERENCE,
-	VARIABLE, /* NAME=VALUE into a list */
-	HELP,
-};
-
-static const struct option {
-	const char *name;
-	enum kind kind;
-	size_t offset;
-} options[] = {
+const struct option options_table[] = {
 	{"-c", WORD, offsetof(struct request, script)},
 	{"--workspace", PLACE, offsetof(struct request, workspace)},
 	{"--cwd", PLACE, offsetof(struct request, cwd)},
@@ -84,8 +78,14 @@ static const struct option {
 	{"--login", FLAG, offsetof(struct request, login)},
 	{"--read", LIST, offsetof(struct request, read)},
 	{"--write", LIST, offsetof(struct request, write)},
+	{"--read-only", LIST, offsetof(struct request, read_only)},
 	{"--deny", LIST, offsetof(struct request, deny)},
 	{"--allow-socket", LIST, offsetof(struct request, sockets)},
+	{"--allow-host", LIST, offsetof(struct request, allow_hosts)},
+	{"--deny-host", LIST, offsetof(struct request, deny_hosts)},
+	{"--allow-syscall", LIST, offsetof(struct request, allow_calls)},
+	{"--deny-syscall", LIST, offsetof(struct request, deny_calls)},
+	{"--require", LIST, offsetof(struct request, require)},
 	{"--memory", SIZE, offsetof(struct request, limits.memory)},
 	{"--cpu", CPU, offsetof(struct request, limits.millicpus)},
 	{"--cpu-time", DURATION, offsetof(struct request, limits.cpu_ns)},
@@ -94,6 +94,7 @@ static const struct option {
 	{"--output", SIZE, offsetof(struct request, limits.output)},
 	{"--timeout", DURATION, offsetof(struct request, limits.time_ns)},
 	{"--idle", DURATION, offsetof(struct request, limits.idle_ns)},
+	{"--files", COUNT, offsetof(struct request, limits.files)},
 	{"--env", VARIABLE, offsetof(struct request, environment)},
 	{"--keep-env", LIST, offsetof(struct request, keep_environment)},
 	{"--agent", WORD, offsetof(struct request, agent)},
@@ -108,6 +109,7 @@ static const struct option {
 	{"--no-pty", FLAG, offsetof(struct request, no_pty)},
 	{"--help", HELP, 0},
 	{"-h", HELP, 0},
+	{NULL, HELP, 0},
 };
 
 static int set_word(char **word, const char *value)
@@ -204,11 +206,10 @@ static const struct option *look_up(const char *word, const char **ret_value)
 {
 	size_t length = word[0] == '-' && word[1] == '-' ? strcspn(word, "=") : strlen(word);
 
-	for (size_t i = 0; i < ELEMENTS(options); i++)
-		if (strncmp(options[i].name, word, length) == 0 &&
-		    options[i].name[length] == '\0') {
+	for (const struct option *option = options_table; option->name; option++)
+		if (strncmp(option->name, word, length) == 0 && option->name[length] == '\0') {
 			*ret_value = word[length] == '=' ? word + length + 1 : NULL;
-			return &options[i];
+			return option;
 		}
 	return NULL;
 }
@@ -244,7 +245,8 @@ static int finish(int argc, char **argv, int at, struct request *request, struct
 	return 0;
 }
 
-int options_parse(int argc, char **argv, struct request *request, struct error **ret_error)
+/* Returns the place of the first word that is no flag, 0 where help was asked for. */
+static int parse_flags(int argc, char **argv, struct request *request, struct error **ret_error)
 {
 	int at = 1;
 
@@ -269,7 +271,7 @@ int options_parse(int argc, char **argv, struct request *request, struct error *
 				argv[0]);
 		}
 		if (option->kind == HELP)
-			return 1;
+			return 0;
 		if (option->kind == FLAG) {
 			if (value)
 				return fail(ret_error, E_USAGE, "%s takes no value", option->name);
@@ -284,5 +286,27 @@ int options_parse(int argc, char **argv, struct request *request, struct error *
 		if (r < 0)
 			return error_wrap(ret_error, "%s", option->name);
 	}
+	return at;
+}
+
+int options_parse(int argc, char **argv, struct request *request, struct error **ret_error)
+{
+	int at = parse_flags(argc, argv, request, ret_error);
+
+	if (at <= 0)
+		return at < 0 ? at : 1;
 	return finish(argc, argv, at, request, ret_error);
+}
+
+int options_parse_flags(int argc, char **argv, struct request *request, struct error **ret_error)
+{
+	int at = parse_flags(argc, argv, request, ret_error);
+
+	if (at <= 0)
+		return at < 0 ? at : 1;
+	if (at < argc) {
+		fail(ret_error, E_USAGE, "'%s' is no flag of ward run", argv[at]);
+		return error_hint(ret_error, "`ward run --help` lists them");
+	}
+	return 0;
 }

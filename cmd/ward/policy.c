@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ward policy: check the policy files, show what is in force, believe a project's file. */
+#include "options.h"
 #include "output.h"
+#include "policy_flags.h"
 #include "policy_show.h"
 #include "verbs.h"
 #include "../../src/base/path.h"
@@ -13,19 +15,27 @@
 static const char help[] =
 	"usage: ward policy check [FILE...]\n"
 	"       ward policy show [--json] [--policy FILE]\n"
+	"       ward policy show --flags [OPTION of ward run...]\n"
 	"       ward policy trust [DIR]\n"
 	"       ward policy untrust [DIR]\n"
 	"\n"
 	"check reads the files, or those in force here, and prints each with `ok` or with what is\n"
 	"wrong as file:line:column. Exit status 0: all are fit for use. 1: one is not.\n"
 	"\n"
-	"show prints the policy in force here and where each rule comes from.\n"
+	"show prints the policy in force here and where each rule comes from. With --flags it "
+	"prints "
+	"what\n"
+	"the policy says about sandboxes as one line for bash, `ward run` with flags; options of "
+	"ward "
+	"run\n"
+	"behind it are laid over the policy.\n"
 	"\n"
 	"trust says what DIR/.ward.yaml would widen and from then on believes the file as it is "
 	"now;\n"
 	"a change ends that. Until then it can only narrow. untrust takes it back.\n"
 	"\n"
 	"  --json          one object, for programs\n"
+	"  --flags         the sandbox as flags of ward run\n"
 	"  --policy FILE   with this file as the last layer\n"
 	"  --workspace DIR the project; default: the current directory\n"
 	"  --help          this text\n"
@@ -39,6 +49,8 @@ struct words {
 	bool json;
 	char **rest; /* ended by NULL */
 	size_t count;
+	char **flags; /* show --flags: the name of the act and flags of ward run; NULL otherwise */
+	int flag_count;
 };
 
 static void print_place(const struct error *error)
@@ -127,11 +139,47 @@ static int check(const struct words *words, struct error **ret_error)
 	return 0;
 }
 
+/* The flags, and back: read again they give the same sandbox, and the same flags. */
+static int show_flags(const struct words *words, struct error **ret_error)
+{
+	_cleanup_policy_ struct policy *policy = NULL;
+	_cleanup_request_ struct request flags, whole = {0};
+	_cleanup_buffer_ struct buffer line = {0};
+	struct policy_places places = words->places;
+	int r;
+
+	request_init(&flags);
+	r = options_parse_flags(words->flag_count, words->flags, &flags, ret_error);
+	if (r == 0 && (flags.script || flags.json)) {
+		fail(ret_error, E_USAGE, "--flags is about sandboxes: no -c, no --json");
+		r = error_hint(ret_error, "`ward policy --help` lists what there is");
+	}
+	if (r != 0) {
+		if (r == 1)
+			fputs(help, stdout);
+		return r == 1 ? 0 : r;
+	}
+	places.extra = flags.policy;
+	if (flags.workspace)
+		places.workspace = flags.workspace;
+	r = policy_load(&places, &policy, ret_error);
+	if (r == 0)
+		r = policy_to_request(policy, &flags, &whole, ret_error);
+	if (r < 0)
+		return r;
+	buffer_add_text(&line, "ward run");
+	options_print(&whole, &line);
+	puts(buffer_text(&line));
+	return 0;
+}
+
 static int show(const struct words *words, struct error **ret_error)
 {
 	_cleanup_policy_ struct policy *policy = NULL;
 	int r;
 
+	if (words->flags)
+		return show_flags(words, ret_error);
 	if (words->count > 0) {
 		fail(ret_error, E_USAGE, "show takes no word such as '%s'", words->rest[0]);
 		return error_hint(ret_error, "`ward policy --help` lists what there is");
@@ -260,6 +308,16 @@ int verb_policy(int argc, char **argv)
 	int option, r;
 
 	output_begin();
+	/* The flags behind it are not this verb's own. */
+	for (int i = 2; i < argc && strcmp(argv[1], "show") == 0; i++)
+		if (strcmp(argv[i], "--flags") == 0) {
+			memmove(&argv[i], &argv[i + 1], (size_t)(argc - i) * sizeof(*argv));
+			words.flags = argv + 1;
+			argv[1] = (char *)"run"; /* whose help is named in errors */
+			words.flag_count = argc - 2;
+			r = act_on("show", &words, &error);
+			return r < 0 ? output_error("policy", error) : output_end("policy", r);
+		}
 	optind = 0;
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {

@@ -23,6 +23,7 @@ static const struct {
 	{"output", offsetof(struct limits, output), BYTES},
 	{"time", offsetof(struct limits, time_ns), NANOSECONDS},
 	{"idle", offsetof(struct limits, idle_ns), NANOSECONDS},
+	{"files", offsetof(struct limits, files), COUNT},
 };
 
 static uint64_t limit_at(const struct limits *from, size_t i)
@@ -122,10 +123,14 @@ static void print_sandbox(const char *indent, const struct sandbox_policy *sandb
 		abort();
 	printf("%slevel: %s%s\n", indent, level_name(sandbox->level),
 	       sandbox->has_level ? "" : "  # default");
-	if (sandbox->read.count + sandbox->write.count + sandbox->deny.count > 0)
+	if (sandbox->read.count + sandbox->write.count + sandbox->read_only.count +
+		    sandbox->hold.count + sandbox->deny.count >
+	    0)
 		printf("%sfiles:\n", indent);
 	print_list(deeper, "read", &sandbox->read);
 	print_list(deeper, "write", &sandbox->write);
+	print_list(deeper, "read_only", &sandbox->read_only);
+	print_list(deeper, "# read_only, by a file that may only narrow", &sandbox->hold);
 	print_list(deeper, "deny", &sandbox->deny);
 	printf("%snetwork:\n%smode: %s%s\n", indent, deeper, network_name(sandbox->network),
 	       sandbox->has_network ? "" : "  # default");
@@ -138,6 +143,10 @@ static void print_sandbox(const char *indent, const struct sandbox_policy *sandb
 	print_list(deeper, "keep", &sandbox->keep_env);
 	print_variables(indent, &sandbox->set_env);
 	print_list(indent, "require", &sandbox->require);
+	if (sandbox->allow_calls.count + sandbox->deny_calls.count > 0)
+		printf("%ssyscalls:\n", indent);
+	print_list(deeper, "allow", &sandbox->allow_calls);
+	print_list(deeper, "deny", &sandbox->deny_calls);
 }
 
 static void print_origin(const char *file, int line)
@@ -195,7 +204,7 @@ void policy_print(const struct policy *policy)
 static json_t *sandbox_object(const struct sandbox_policy *sandbox)
 {
 	json_t *object = json_object(), *files = json_object(), *network = json_object(),
-	       *environment = json_object(), *bounds = json_object();
+	       *environment = json_object(), *bounds = json_object(), *calls = json_object();
 
 	for (size_t i = 0; i < ELEMENTS(limits); i++) {
 		_cleanup_buffer_ struct buffer text = {0};
@@ -208,6 +217,8 @@ static json_t *sandbox_object(const struct sandbox_policy *sandbox)
 	json_put_text(object, "level", level_name(sandbox->level));
 	json_put_list(files, "read", &sandbox->read);
 	json_put_list(files, "write", &sandbox->write);
+	json_put_list(files, "read_only", &sandbox->read_only);
+	json_put_list(files, "hold", &sandbox->hold);
 	json_put_list(files, "deny", &sandbox->deny);
 	json_put(object, "files", files);
 	json_put_text(network, "mode", network_name(sandbox->network));
@@ -220,6 +231,9 @@ static json_t *sandbox_object(const struct sandbox_policy *sandbox)
 	json_put_list(environment, "set", &sandbox->set_env);
 	json_put(object, "environment", environment);
 	json_put_list(object, "require", &sandbox->require);
+	json_put_list(calls, "allow", &sandbox->allow_calls);
+	json_put_list(calls, "deny", &sandbox->deny_calls);
+	json_put(object, "syscalls", calls);
 	return object;
 }
 

@@ -58,7 +58,7 @@ static int show(const char *id, bool lives, int64_t used, void *data)
 int verb_session(int argc, char **argv)
 {
 	_cleanup_error_ struct error *error = NULL;
-	_cleanup_free_ char *state = NULL, *own = session_default();
+	_cleanup_free_ char *state = NULL, *own = session_default(NULL);
 	struct listing listing = {.own = own};
 	const char *ended = NULL;
 	int r;

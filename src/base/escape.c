@@ -103,6 +103,30 @@ void escape_for_shell(struct buffer *buffer, const char *text)
 	buffer_add_char(buffer, '\'');
 }
 
+void escape_for_bash(struct buffer *buffer, const char *text)
+{
+	bool plain = true;
+
+	for (const char *c = text; *c; c++)
+		plain &= *c >= ' ' && *c < 0x7f;
+	if (plain) {
+		escape_for_shell(buffer, text);
+		return;
+	}
+	buffer_add_text(buffer, "$'");
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '\'' || c == '\\')
+			buffer_printf(buffer, "\\%c", c);
+		else if (c < ' ' || c >= 0x7f)
+			buffer_printf(buffer, "\\%03o", c); /* \x would swallow a digit after it */
+		else
+			buffer_add_char(buffer, (char)c);
+	}
+	buffer_add_char(buffer, '\'');
+}
+
 char *escape_to_utf8(const char *text, size_t length, bool *ret_lossy)
 {
 	struct buffer buffer = {0};

@@ -10,6 +10,9 @@
 void escape_for_terminal(struct buffer *buffer, const char *text, size_t length);
 /* The text as one shell word that bash and sh read back byte for byte; plain words stay plain. */
 void escape_for_shell(struct buffer *buffer, const char *text);
+/* The same for bash alone, and fit for a terminal: a word with anything but printable ASCII in it
+ * takes the form $'...'. */
+void escape_for_bash(struct buffer *buffer, const char *text);
 /* Valid UTF-8 with U+FFFD for each broken sequence and for NUL; *ret_lossy says whether any stood
  * in. Caller frees. */
 char *escape_to_utf8(const char *text, size_t length, bool *ret_lossy);

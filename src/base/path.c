@@ -3,6 +3,7 @@
 #include "path.h"
 #include "buffer.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -70,6 +71,39 @@ char *path_resolve(const char *base, const char *home, const char *path)
 	if (r < 0)
 		abort();
 	return path_normalise(joined);
+}
+
+char *path_expand(const char *path, char *name, size_t size, const char **ret_fault)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+
+	while (*path) {
+		bool braces = path[0] == '$' && path[1] == '{';
+		const char *begin = path + 1 + braces, *value;
+		size_t length = 0;
+
+		if (*path == '$')
+			while (begin[length] == '_' || isalpha((unsigned char)begin[length]) ||
+			       (length && isdigit((unsigned char)begin[length])))
+				length++;
+		if (length == 0 && !braces) {
+			buffer_add_char(&text, *path++);
+			continue;
+		}
+		snprintf(name, size, "%.*s", (int)length, begin);
+		value = getenv(name);
+		*ret_fault = length == 0 || length >= size || (braces && begin[length] != '}')
+				     ? "is not the name of a variable"
+			     : !value		    ? "is not set"
+			     : !*value		    ? "is empty"
+			     : path_has_glob(value) ? "holds a character of patterns"
+						    : NULL;
+		if (*ret_fault)
+			return NULL;
+		buffer_add_text(&text, value);
+		path = begin + length + braces;
+	}
+	return buffer_steal(&text);
 }
 
 bool path_is_under(const char *path, const char *directory)

@@ -28,7 +28,7 @@ static int parse_with_units(const char *text, const struct unit *units, size_t c
 	for (size_t i = 0; i < count; i++) {
 		if (strcasecmp(end, units[i].name) != 0)
 			continue;
-		value *= units[i].factor;
+		value = rint(value * units[i].factor); /* 1.001 thousand is not quite 1001 */
 		if (!isfinite(value) || value < 0 || value > limit)
 			return -ERANGE;
 		*ret_value = value;

@@ -202,7 +202,8 @@ static void collect_wishes(const struct matter *matter, const struct sandbox_pol
 	} lists[] = {{&request->read, &policy->read, "read"},
 		     {&request->write, &policy->write, "write"},
 		     {&request->sockets, &policy->sockets, "unix"},
-		     {&request->keep_environment, &policy->keep_env, "secret"}};
+		     {&request->keep_environment, &policy->keep_env, "secret"},
+		     {&request->allow_calls, &policy->allow_calls, "syscall"}};
 
 	if (request->escalated || request->sandbox == PREFERENCE_FORBID ||
 	    (request->foreign && request->level == LEVEL_NONE && !none_by_policy))
@@ -288,6 +289,7 @@ static void choose_limits(const struct request *request, const struct limits *po
 		offsetof(struct limits, cpu_ns),  offsetof(struct limits, processes),
 		offsetof(struct limits, disk),	  offsetof(struct limits, output),
 		offsetof(struct limits, time_ns), offsetof(struct limits, idle_ns),
+		offsetof(struct limits, files),
 	};
 
 	for (size_t i = 0; i < ELEMENTS(members); i++) {
@@ -299,6 +301,17 @@ static void choose_limits(const struct request *request, const struct limits *po
 								 : said ? said
 									: held;
 	}
+}
+
+void decide_limits(const struct request *request, const struct policy *policy,
+		   struct limits *ret_limits)
+{
+	static const struct sandbox_policy nothing;
+	const struct sandbox_policy *sandbox = policy ? &policy->sandbox : &nothing;
+
+	if (request->profile && policy)
+		(void)policy_profile(policy, request->profile, &sandbox, /* ret_error= */ NULL);
+	choose_limits(request, &sandbox->limits, ret_limits);
 }
 
 static enum approval choose_approval(const struct request *request, const struct policy *policy)
@@ -336,6 +349,8 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 	choose_limits(request, &policy->limits, &verdict.limits);
 	for (size_t i = 0; i < policy->require.count; i++)
 		list_add(&verdict.require, policy->require.items[i]);
+	for (size_t i = 0; i < request->require.count; i++)
+		list_add(&verdict.require, request->require.items[i]);
 	collect_rules(matter, &verdict.brought);
 	weigh(matter, policy, none_by_policy, &verdict);
 	if (request->level == LEVEL_NONE && !request->foreign && verdict.kind == VERDICT_ASK) {
@@ -354,13 +369,14 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 				      ret_error);
 		if (r == 0 && !request->foreign)
 			r = permissions_sockets(&request->sockets, &verdict.permissions, ret_error);
+		if (r == 0)
+			r = permissions_calls(request, policy, &verdict.permissions, ret_error);
 		if (r == 0) {
 			(void)permissions_sockets(&policy->sockets, &verdict.permissions, NULL);
 			for (size_t i = 0; i < verdict.brought.count; i++)
 				permissions_apply(matter, verdict.brought.items[i], false,
 						  &verdict);
 			apply_answers(matter, &verdict);
-			permissions_sort(&verdict.permissions);
 		}
 	}
 	if (r < 0) {
@@ -392,12 +408,10 @@ void verdict_done(struct verdict *verdict)
 	list_done(&verdict->wanted);
 	list_done(&verdict->keep);
 	list_done(&verdict->brought);
-	list_done(&permissions->writable);
-	list_done(&permissions->deny);
-	list_done(&permissions->deny_always);
-	list_done(&permissions->except);
+	free(permissions->workspace);
+	file_rules_done(&permissions->rules);
+	list_done(&permissions->never);
 	list_done(&permissions->own);
-	list_done(&permissions->deny_names);
 	list_done(&permissions->not_deny_names);
 	list_done(&permissions->sockets);
 	list_done(&permissions->environment);

@@ -4,21 +4,26 @@
 #pragma once
 
 #include "../assess/assess.h"
+#include "../base/access.h"
 #include "../base/list.h"
 #include "../request/request.h"
+#include "../sys/calls.h"
 #include "approve.h"
 #include "grants.h"
 
 /* Paths are absolute and normalised; patterns may hold globs. */
 struct permissions {
-	struct list writable; /* real paths, parents before children; /tmp is not among them */
-	struct list deny, deny_always, except; /* for the search for masks */
-	struct list own; /* directories of ward's own, among deny_always: a name that is not there
-			    could be made by the command where that is writable */
-	struct list deny_names, not_deny_names;
-	struct list sockets;	 /* real paths of host sockets */
-	struct list environment; /* NAME=VALUE, all of it */
-	struct list dropped;	 /* names of variables that looked secret */
+	char *workspace;	    /* links in it resolved; NULL without a sandbox */
+	struct file_rules rules;    /* about files, for the search */
+	struct list not_deny_names; /* last components that no default rule means */
+	struct list never; /* paths and patterns that no answer opens: ward's own, and what was said
+			      to be closed or read-only */
+	struct list own; /* directories of ward's own: a name that is not there could be made by the
+			    command where that is writable */
+	struct list sockets;			 /* real paths of host sockets */
+	struct list environment;		 /* NAME=VALUE, all of it */
+	struct list dropped;			 /* names of variables that looked secret */
+	struct call_set allow_calls, deny_calls; /* the latter beat the former */
 };
 
 struct verdict {
@@ -45,6 +50,7 @@ struct surroundings {
 	const char *account_home; /* of the account, whatever $HOME says; may be NULL */
 	bool other_user;	  /* not the one whose environment this is */
 	const char *state;	  /* ward's own state */
+	const char *own_state;	  /* that of the identity that will run; may be NULL */
 	char *const *environment;
 };
 
@@ -68,6 +74,10 @@ struct matter {
 };
 
 int decide(const struct matter *matter, struct verdict *ret_verdict, struct error **ret_error);
+/* The limits alone, which nothing but the request and the policy decides; those of an unknown
+ * profile are the request's. */
+void decide_limits(const struct request *request, const struct policy *policy,
+		   struct limits *ret_limits);
 void verdict_done(struct verdict *verdict);
 
 /* Fills environment and dropped. */

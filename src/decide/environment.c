@@ -26,8 +26,9 @@ static bool leads_to_closed_directory(const char *name, const char *value,
 	if (path_is_under(value, "/tmp"))
 		return strcmp(value, "/tmp") !=
 		       0; /* a directory of the host's /tmp is not in the private one */
-	for (size_t i = 0; i < permissions->writable.count; i++)
-		if (path_is_under(value, permissions->writable.items[i]))
+	for (size_t i = 0; i < permissions->rules.count; i++)
+		if (permissions->rules.items[i].access == ACCESS_WRITE &&
+		    path_is_under(value, permissions->rules.items[i].pattern))
 			return false;
 	return true;
 }

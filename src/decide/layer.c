@@ -127,6 +127,7 @@ static int read_files(struct reading *reading, const struct node *node, enum set
 {
 	static const struct key keys[] = {{"read", read_list, SET_READ},
 					  {"write", read_list, SET_WRITE},
+					  {"read_only", read_list, SET_READ_ONLY},
 					  {"deny", read_list, SET_DENY}};
 
 	(void)kind;
@@ -150,10 +151,20 @@ static int read_limits(struct reading *reading, const struct node *node, enum se
 		{"cpu_time", read_value, SET_CPU_TIME}, {"processes", read_value, SET_PROCESSES},
 		{"disk", read_value, SET_DISK},		{"output", read_value, SET_OUTPUT},
 		{"time", read_value, SET_TIME},		{"idle", read_value, SET_IDLE},
+		{"files", read_value, SET_FILES},
 	};
 
 	(void)kind;
 	return read_map(reading, node, keys, ELEMENTS(keys), "limits");
+}
+
+static int read_calls(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	static const struct key keys[] = {{"allow", read_list, SET_ALLOW_CALL},
+					  {"deny", read_list, SET_DENY_CALL}};
+
+	(void)kind;
+	return read_map(reading, node, keys, ELEMENTS(keys), "syscalls");
 }
 
 /* The entries of a map whose keys are names of the writer's choice. */
@@ -215,7 +226,7 @@ static const struct key sandbox_keys[] = {
 	{"level", read_value, SET_LEVEL},    {"files", read_files, 0},
 	{"network", read_network, 0},	     {"sockets", read_list, SET_SOCKET},
 	{"limits", read_limits, 0},	     {"environment", read_environment, 0},
-	{"require", read_list, SET_REQUIRE},
+	{"require", read_list, SET_REQUIRE}, {"syscalls", read_calls, 0},
 };
 
 static int read_sandbox(struct reading *reading, const struct node *node, enum setting_kind kind)

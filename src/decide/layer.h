@@ -12,6 +12,7 @@ enum setting_kind {
 	SET_NETWORK,
 	SET_READ,
 	SET_WRITE,
+	SET_READ_ONLY,
 	SET_DENY,
 	SET_ALLOW_HOST,
 	SET_DENY_HOST,
@@ -19,6 +20,8 @@ enum setting_kind {
 	SET_KEEP_ENV,
 	SET_SET_ENV,
 	SET_REQUIRE,
+	SET_ALLOW_CALL,
+	SET_DENY_CALL,
 	SET_MEMORY,
 	SET_CPU,
 	SET_CPU_TIME,
@@ -27,6 +30,7 @@ enum setting_kind {
 	SET_OUTPUT,
 	SET_TIME,
 	SET_IDLE,
+	SET_FILES,
 	SET_PROFILE, /* there is a profile of that name */
 };
 

@@ -25,6 +25,7 @@ static struct list *list_of(struct sandbox_policy *sandbox, enum setting_kind ki
 	static const size_t offsets[] = {
 		[SET_READ] = offsetof(struct sandbox_policy, read),
 		[SET_WRITE] = offsetof(struct sandbox_policy, write),
+		[SET_READ_ONLY] = offsetof(struct sandbox_policy, read_only),
 		[SET_DENY] = offsetof(struct sandbox_policy, deny),
 		[SET_ALLOW_HOST] = offsetof(struct sandbox_policy, allow_hosts),
 		[SET_DENY_HOST] = offsetof(struct sandbox_policy, deny_hosts),
@@ -32,6 +33,8 @@ static struct list *list_of(struct sandbox_policy *sandbox, enum setting_kind ki
 		[SET_KEEP_ENV] = offsetof(struct sandbox_policy, keep_env),
 		[SET_SET_ENV] = offsetof(struct sandbox_policy, set_env),
 		[SET_REQUIRE] = offsetof(struct sandbox_policy, require),
+		[SET_ALLOW_CALL] = offsetof(struct sandbox_policy, allow_calls),
+		[SET_DENY_CALL] = offsetof(struct sandbox_policy, deny_calls),
 	};
 
 	/* No list lies at the beginning of the struct. */
@@ -51,10 +54,12 @@ static uint64_t *limit_of(struct limits *limits, enum setting_kind kind)
 		[SET_OUTPUT] = offsetof(struct limits, output),
 		[SET_TIME] = offsetof(struct limits, time_ns),
 		[SET_IDLE] = offsetof(struct limits, idle_ns),
+		[SET_FILES] = offsetof(struct limits, files),
 	};
 
-	return kind >= SET_MEMORY && kind <= SET_IDLE ? (uint64_t *)((char *)limits + offsets[kind])
-						      : NULL;
+	return kind >= SET_MEMORY && kind <= SET_FILES
+		       ? (uint64_t *)((char *)limits + offsets[kind])
+		       : NULL;
 }
 
 static struct profile *find_profile(const struct policy *policy, const char *name)
@@ -193,9 +198,11 @@ static bool narrows(struct policy *policy, struct profile *profile, const struct
 		return (enum level)setting->number >= level_now(policy, target);
 	case SET_NETWORK:
 		return (enum network)setting->number <= network_now(policy, target);
+	case SET_READ_ONLY: /* see apply() */
 	case SET_DENY:
 	case SET_DENY_HOST:
 	case SET_REQUIRE:
+	case SET_DENY_CALL:
 	case SET_PROFILE:
 		return true;
 	default:
@@ -214,12 +221,15 @@ static bool holds_already(struct policy *policy, struct sandbox_policy *target,
 }
 
 static void apply(struct policy *policy, struct sandbox_policy *target,
-		  const struct setting *setting)
+		  const struct setting *setting, bool trusted)
 {
 	struct list *list = list_of(target, setting->kind);
 	uint64_t *limit = limit_of(&target->limits, setting->kind);
 
-	if (list) {
+	if (setting->kind == SET_READ_ONLY && !trusted) {
+		/* Where more is denied, read-only would open it. */
+		add_once(&target->hold, setting->kind, setting->text);
+	} else if (list) {
 		add_once(list, setting->kind, setting->text);
 	} else if (limit) {
 		*limit = setting->number;
@@ -251,7 +261,7 @@ static void merge_setting(struct policy *policy, const struct layer *layer,
 	_cleanup_free_ char *what = NULL;
 
 	if (layer->trusted || narrows(policy, profile, setting)) {
-		apply(policy, target, setting);
+		apply(policy, target, setting, layer->trusted);
 		if (profile) {
 			free(profile->file);
 			profile->file = copy(layer->file);
@@ -344,6 +354,11 @@ void merge_end(struct policy *policy)
 				add_once(list, kind, from->items[k]);
 			list_done(from);
 		}
+		for (size_t k = 0; k < base->hold.count; k++)
+			add_once(&whole.hold, SET_READ_ONLY, base->hold.items[k]);
+		for (size_t k = 0; k < own->hold.count; k++)
+			add_once(&whole.hold, SET_READ_ONLY, own->hold.items[k]);
+		list_done(&own->hold);
 		*own = whole;
 	}
 	base->network = network_now(policy, base);

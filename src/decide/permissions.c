@@ -3,6 +3,8 @@
  * are built from. */
 #include "permissions.h"
 #include "secrets.h"
+#include "worktree.h"
+#include "../base/guard.h"
 #include "../base/path.h"
 
 #include <dirent.h>
@@ -24,6 +26,11 @@ static bool is_open_in_ssh(const char *name)
 	return false;
 }
 
+static void deny_default(struct permissions *permissions, const char *path)
+{
+	file_rules_add(&permissions->rules, ACCESS_DENY, WEIGHT_DEFAULT, path, NULL);
+}
+
 static void deny_ssh(const char *home, struct permissions *permissions)
 {
 	_cleanup_free_ char *ssh = path_resolve(home, NULL, ".ssh");
@@ -31,11 +38,14 @@ static void deny_ssh(const char *home, struct permissions *permissions)
 	struct dirent *entry;
 
 	if (!directory && errno != ENOENT)
-		list_add(&permissions->deny, ssh); /* closed, but perhaps ours to open again */
+		deny_default(permissions, ssh); /* closed, but perhaps ours to open again */
 	while (directory && (entry = readdir(directory)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    !is_open_in_ssh(entry->d_name))
-			list_add_printf(&permissions->deny, "%s/%s", ssh, entry->d_name);
+		    !is_open_in_ssh(entry->d_name)) {
+			_cleanup_free_ char *path = path_resolve(ssh, NULL, entry->d_name);
+
+			deny_default(permissions, path);
+		}
 	if (directory)
 		closedir(directory);
 }
@@ -53,8 +63,11 @@ static void deny_home(const char *home, struct permissions *permissions)
 	for (const char *const *secret = secrets_in_home; *secret; secret++) {
 		_cleanup_free_ char *first = strndup(*secret, strcspn(*secret, "/"));
 
-		if (!directory || list_has(&present, first))
-			list_take(&permissions->deny, path_resolve(home, NULL, *secret));
+		if (!directory || list_has(&present, first)) {
+			_cleanup_free_ char *path = path_resolve(home, NULL, *secret);
+
+			deny_default(permissions, path);
+		}
 	}
 	if (directory)
 		closedir(directory);
@@ -68,15 +81,54 @@ static void add_table(struct list *list, const char *const *table)
 		list_add(list, *table);
 }
 
-static void deny_defaults(const struct surroundings *surroundings, struct permissions *permissions)
+/* ward's own files: nothing lifts these. */
+static void deny_own(const struct surroundings *surroundings, const char *const *homes,
+		     size_t count, struct permissions *permissions)
 {
-	const char *const homes[] = {surroundings->home, surroundings->account_home,
-				     getenv("HOME")};
 	const char *config = getenv("XDG_CONFIG_HOME");
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 
-	add_table(&permissions->deny, secrets_in_system);
-	add_table(&permissions->deny_names, secret_names);
+	list_add(&permissions->never, surroundings->state);
+	list_add(&permissions->never, "/etc/ward");
+	if (surroundings->own_state && strcmp(surroundings->own_state, surroundings->state) != 0)
+		list_add(&permissions->never, surroundings->own_state);
+	if (config && config[0] == '/')
+		list_take(&permissions->own, path_resolve(config, NULL, "ward"));
+	for (size_t i = 0; i < count; i++)
+		if (homes[i] && homes[i][0] == '/') {
+			list_take(&permissions->own, path_resolve(homes[i], NULL, ".config/ward"));
+			list_take(&permissions->own,
+				  path_resolve(homes[i], NULL, ".local/state/ward"));
+		}
+	for (size_t i = 0; i < permissions->own.count; i++)
+		list_add(&permissions->never, permissions->own.items[i]);
+	/* Directories of sockets that do not lie below /run, which is hidden as a whole. */
+	if (runtime && runtime[0] == '/' && !path_is_under(runtime, "/run"))
+		list_add(&permissions->never, runtime);
+	list_add(&permissions->never, "/var/run/docker.sock");
+	for (size_t i = 0; i < permissions->never.count; i++) {
+		_cleanup_free_ char *path = path_normalise(permissions->never.items[i]);
+
+		file_rules_add(&permissions->rules, ACCESS_DENY, WEIGHT_ALWAYS, path, NULL);
+	}
+}
+
+static void deny_defaults(const struct surroundings *surroundings, const char *workspace,
+			  struct permissions *permissions)
+{
+	const char *const homes[] = {surroundings->home, surroundings->account_home,
+				     getenv("HOME")};
+
+	for (const char *const *secret = secrets_in_system; *secret; secret++)
+		deny_default(permissions, *secret);
+	for (const char *const *name = secret_names; *name; name++) {
+		_cleanup_free_ char *pattern = NULL;
+
+		if (asprintf(&pattern, "%s/**/%s", strcmp(workspace, "/") == 0 ? "" : workspace,
+			     *name) < 0)
+			abort();
+		deny_default(permissions, pattern);
+	}
 	add_table(&permissions->not_deny_names, not_secret_names);
 	for (size_t i = 0; i < ELEMENTS(homes); i++) {
 		bool again = false;
@@ -86,121 +138,162 @@ static void deny_defaults(const struct surroundings *surroundings, struct permis
 		if (homes[i] && homes[i][0] == '/' && !again)
 			deny_home(homes[i], permissions);
 	}
-
-	/* ward's own files: no exception lifts these. */
-	list_add(&permissions->deny_always, surroundings->state);
-	list_add(&permissions->deny_always, "/etc/ward");
-	if (config && config[0] == '/')
-		list_take(&permissions->own, path_resolve(config, NULL, "ward"));
-	for (size_t i = 0; i < ELEMENTS(homes); i++)
-		if (homes[i] && homes[i][0] == '/') {
-			list_take(&permissions->own, path_resolve(homes[i], NULL, ".config/ward"));
-			list_take(&permissions->own,
-				  path_resolve(homes[i], NULL, ".local/state/ward"));
-		}
-	for (size_t i = 0; i < permissions->own.count; i++)
-		list_add(&permissions->deny_always, permissions->own.items[i]);
-	/* Directories of sockets that do not lie below /run, which is hidden as a whole. */
-	if (runtime && runtime[0] == '/' && !path_is_under(runtime, "/run"))
-		list_add(&permissions->deny_always, runtime);
-	list_add(&permissions->deny_always, "/var/run/docker.sock");
+	deny_own(surroundings, homes, ELEMENTS(homes), permissions);
 }
 
-static int add_rules(const struct list *rules, const struct request *request, const char *home,
-		     struct list *list)
+/* Where a rule stands, for what is wrong with it. */
+struct source {
+	const char *flag; /* NULL: a policy, which was checked when it was read and speaks of every
+			     machine and every day: what it names may not be there */
+	enum access access;
+	enum weight weight;
+	bool hold;
+};
+
+static int refuse_writable(const char *path, struct error **ret_error)
 {
-	for (size_t i = 0; i < rules->count; i++)
-		list_take(list, path_resolve(request->workspace, home, rules->items[i]));
-	return 0;
+	fail(ret_error, E_USAGE, "%s cannot be made writable in a sandbox", path);
+	return error_hint(ret_error,
+			  "name a directory below it, or run without the sandbox: --level none");
 }
 
-static int add_writable(struct permissions *permissions, const char *workspace, const char *path,
-			struct error **ret_error)
+/* What is to be writable must be there, and must not be the machine's. */
+static int check_writable(const char *workspace, const char *path, const char *text,
+			  struct error **ret_error)
 {
+	_cleanup_free_ char *fixed = path_fixed_part(path);
 	char real[PATH_MAX];
+	struct stat st;
 
-	if (!realpath(path, real)) {
+	/* A name that runs programs can be asked for before it is there. */
+	if (path_real(fixed, real, &st) < 0 && errno == ENOENT && path_is_under(path, workspace) &&
+	    guard_path(workspace, path, NULL) != GUARD_FREE)
+		return 0;
+	if (path_real(fixed, real, &st) < 0) {
 		fail_errno(ret_error, E_USAGE, errno, "cannot make %s writable", path);
 		return error_hint(
 			ret_error,
 			"it must exist: make it first, or name the directory it will lie in");
 	}
-	if (strcmp(real, "/") == 0 || path_is_under(real, "/proc") || path_is_under(real, "/dev") ||
-	    path_is_under(real, "/sys") || path_is_under(real, "/run")) {
-		fail(ret_error, E_USAGE, "%s cannot be made writable in a sandbox", real);
-		return error_hint(
-			ret_error,
-			"name a directory below it, or run without the sandbox: --level none");
-	}
+	if (path_is_under(real, "/proc") || path_is_under(real, "/dev") ||
+	    path_is_under(real, "/sys") || path_is_under(real, "/run") ||
+	    (strcmp(real, "/") == 0 && strcmp(path, "/") == 0))
+		return refuse_writable(real, ret_error);
 	/* A link in the workspace may have been put there by an earlier command. */
-	if (path_is_under(path, workspace) && !path_is_under(real, workspace)) {
-		fail(ret_error, E_USAGE, "%s leads out of the workspace, to %s", path, real);
+	if (path_is_under(fixed, workspace) && !path_is_under(real, workspace)) {
+		fail(ret_error, E_USAGE, "%s leads out of the workspace, to %s", text, real);
 		return error_hint(ret_error, "if that is meant, name it: --write %s", real);
 	}
-	if (!list_has(&permissions->writable, real))
-		list_add(&permissions->writable, real);
 	return 0;
 }
 
-/* Patterns of --write are matched against what exists, one directory level after the other by the
- * shell's own rules. */
-static int add_writable_rule(struct permissions *permissions, const char *workspace,
-			     const char *pattern, struct error **ret_error)
+/* One rule as it was written. */
+static int add_rule(const char *home, const char *text, const struct source *source,
+		    struct permissions *permissions, struct error **ret_error)
 {
-	if (!path_has_glob(pattern))
-		return add_writable(permissions, workspace, pattern, ret_error);
-	if (strlen(pattern) > 3 && strcmp(pattern + strlen(pattern) - 3, "/**") == 0) {
-		_cleanup_free_ char *top = strndup(pattern, strlen(pattern) - 3);
+	_cleanup_free_ char *expanded = NULL, *path = NULL;
+	struct file_rule *rule;
+	const char *fault;
+	char name[64];
 
-		if (top && !path_has_glob(top))
-			return add_writable(permissions, workspace, top, ret_error);
+	expanded = path_expand(text, name, sizeof(name), &fault);
+	if (!expanded) {
+		fail(ret_error, E_USAGE, "%s %s: the variable '%s' %s",
+		     source->flag ? source->flag : "policy", text, name, fault);
+		return error_hint(ret_error, "set it, or write the path itself; a $ that is meant "
+					     "as itself is written [$]");
 	}
-	fail(ret_error, E_USAGE, "--write %s: only a pattern that ends in /** can be made writable",
-	     pattern);
-	return error_hint(ret_error, "name the directory");
+	path = path_resolve(permissions->workspace, home, expanded);
+	rule = file_rules_add(&permissions->rules, source->access, source->weight, path, text);
+	rule->hold = source->hold;
+	rule->must_exist = source->flag &&
+			   (source->access == ACCESS_WRITE || source->access == ACCESS_READ_ONLY);
+	if (source->access == ACCESS_WRITE &&
+	    check_writable(permissions->workspace, rule->pattern, text,
+			   source->flag ? ret_error : NULL) < 0) {
+		permissions->rules.count--;
+		free(rule->pattern);
+		free(rule->said);
+		return source->flag ? -E_USAGE : 0;
+	}
+	if (source->access == ACCESS_DENY || source->access == ACCESS_READ_ONLY)
+		list_add(&permissions->never, rule->pattern);
+	return 0;
 }
 
-static int by_length(const void *a, const void *b)
+/* What a person was shown and said yes to. */
+static void add_exact(const char *path, const struct source *source,
+		      struct permissions *permissions)
 {
-	return (int)strlen(*(char *const *)a) - (int)strlen(*(char *const *)b);
+	if (source->access != ACCESS_WRITE ||
+	    check_writable(permissions->workspace, path, path, NULL) == 0)
+		file_rules_add(&permissions->rules, source->access, source->weight, path, path);
+}
+
+static int add_rules(const char *home, const struct list *texts, const struct source *source,
+		     struct permissions *permissions, struct error **ret_error)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < texts->count && r == 0; i++)
+		r = add_rule(home, texts->items[i], source, permissions, ret_error);
+	return r;
+}
+
+static int check_workspace(const struct request *request, struct permissions *permissions,
+			   struct error **ret_error)
+{
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (path_real(request->workspace, real, &st) < 0 || !S_ISDIR(st.st_mode)) {
+		fail(ret_error, E_USAGE, "the workspace %s is not a directory", request->workspace);
+		return error_hint(ret_error, "name one with --workspace");
+	}
+	if (strcmp(real, "/") == 0)
+		return refuse_writable(real, ret_error);
+	permissions->workspace = strdup(real);
+	return check_writable(real, real, real, ret_error);
 }
 
 int permissions_files(const struct request *request, const struct sandbox_policy *policy,
 		      const struct surroundings *surroundings, struct permissions *permissions,
 		      struct error **ret_error)
 {
+	const struct {
+		const struct list *texts;
+		struct source source;
+		bool widens;
+	} said[] = {
+		{&policy->deny, {NULL, ACCESS_DENY, WEIGHT_SAID, false}, false},
+		{&policy->hold, {NULL, ACCESS_READ_ONLY, WEIGHT_SAID, true}, false},
+		{&policy->read_only, {NULL, ACCESS_READ_ONLY, WEIGHT_SAID, false}, false},
+		{&policy->read, {NULL, ACCESS_READ, WEIGHT_SAID, false}, false},
+		{&policy->write, {NULL, ACCESS_WRITE, WEIGHT_SAID, false}, false},
+		{&request->deny, {"--deny", ACCESS_DENY, WEIGHT_SAID, false}, false},
+		/* Another program's wish can only narrow. */
+		{&request->read_only,
+		 {"--read-only", ACCESS_READ_ONLY, WEIGHT_SAID, request->foreign},
+		 false},
+		{&request->read, {"--read", ACCESS_READ, WEIGHT_SAID, false}, true},
+		{&request->write, {"--write", ACCESS_WRITE, WEIGHT_SAID, false}, true},
+	};
+	int r = check_workspace(request, permissions, ret_error);
+
+	if (r < 0)
+		return r;
+	deny_defaults(surroundings, permissions->workspace, permissions);
+	file_rules_add(&permissions->rules, ACCESS_WRITE, WEIGHT_SAID, permissions->workspace,
+		       NULL);
+	worktree_rules(permissions->workspace, &permissions->rules);
+	for (size_t i = 0; i < permissions->rules.count; i++)
+		if (permissions->rules.items[i].access == ACCESS_READ_ONLY)
+			list_add(&permissions->never, permissions->rules.items[i].pattern);
 	/* Another program's wishes come back as answers, or not at all. */
-	static const struct list none;
-	const struct list *writes[] = {&policy->write, request->foreign ? &none : &request->write};
-	struct stat st;
-	int r;
-
-	deny_defaults(surroundings, permissions);
-	add_rules(&policy->deny, request, surroundings->home, &permissions->deny_always);
-	add_rules(&request->deny, request, surroundings->home, &permissions->deny_always);
-	add_rules(&policy->read, request, surroundings->home, &permissions->except);
-	if (!request->foreign)
-		add_rules(&request->read, request, surroundings->home, &permissions->except);
-	if (stat(request->workspace, &st) < 0 || !S_ISDIR(st.st_mode)) {
-		fail(ret_error, E_USAGE, "the workspace %s is not a directory", request->workspace);
-		return error_hint(ret_error, "name one with --workspace");
-	}
-	r = add_writable(permissions, "", request->workspace, ret_error);
-	for (size_t w = 0; w < ELEMENTS(writes); w++) {
-		for (size_t i = 0; i < writes[w]->count && r == 0; i++) {
-			_cleanup_free_ char *pattern = path_resolve(
-				request->workspace, surroundings->home, writes[w]->items[i]);
-			bool by_policy = writes[w] == &policy->write;
-
-			/* A policy speaks of every machine and every day: what it names may not be
-			 * there. */
-			if (add_writable_rule(permissions, request->workspace, pattern,
-					      by_policy ? NULL : ret_error) < 0)
-				r = by_policy ? 0 : -E_USAGE;
-			else /* What may be written may be read. */
-				list_add(&permissions->except, pattern);
-		}
-	}
+	for (size_t i = 0; i < ELEMENTS(said) && r == 0; i++)
+		if (!said[i].widens || !request->foreign)
+			r = add_rules(surroundings->home, said[i].texts, &said[i].source,
+				      permissions, ret_error);
 	return r;
 }
 
@@ -248,6 +341,35 @@ int permissions_sockets(const struct list *sockets, struct permissions *permissi
 	return 0;
 }
 
+int permissions_calls(const struct request *request, const struct sandbox_policy *policy,
+		      struct permissions *permissions, struct error **ret_error)
+{
+	const struct {
+		const struct list *names;
+		struct call_set *set;
+		int (*check)(const char *name, enum error_code code, struct error **ret_error);
+		bool wish; /* of another program: checked, but only an answer gives it */
+	} lists[] = {
+		{&policy->allow_calls, &permissions->allow_calls, call_check_allow, false},
+		{&policy->deny_calls, &permissions->deny_calls, call_check_deny, false},
+		{&request->allow_calls, &permissions->allow_calls, call_check_allow,
+		 request->foreign},
+		{&request->deny_calls, &permissions->deny_calls, call_check_deny, false},
+	};
+
+	for (size_t l = 0; l < ELEMENTS(lists); l++)
+		for (size_t i = 0; i < lists[l].names->count; i++) {
+			const char *name = lists[l].names->items[i];
+			int r = lists[l].check(name, E_USAGE, ret_error);
+
+			if (r < 0)
+				return r;
+			if (!lists[l].wish)
+				call_set_add(lists[l].set, call_number(name));
+		}
+	return 0;
+}
+
 void permissions_apply(const struct matter *matter, const char *permission, bool exact,
 		       struct verdict *verdict)
 {
@@ -258,6 +380,7 @@ void permissions_apply(const struct matter *matter, const char *permission, bool
 	char real[PATH_MAX];
 	_cleanup_free_ char *path =
 		path_resolve(request->workspace, matter->surroundings->home, resource);
+	struct source source = {.weight = WEIGHT_IMPLIED};
 
 	/* A link that came since leads somewhere else. */
 	if (exact && parse_word_in("read write delete unix", permission, length) &&
@@ -265,15 +388,20 @@ void permissions_apply(const struct matter *matter, const char *permission, bool
 		return;
 	if (strcmp(permission, "unsandboxed") == 0) {
 		verdict->level = LEVEL_NONE;
-	} else if (parse_word_in("read", permission, length)) {
-		list_add(&permissions->except, path);
-	} else if (parse_word_in("write delete", permission, length)) {
-		if (add_writable_rule(permissions, request->workspace, path, NULL) == 0)
-			list_add(&permissions->except, path);
+	} else if (parse_word_in("read write delete", permission, length)) {
+		source.access = permission[0] == 'r' ? ACCESS_READ : ACCESS_WRITE;
+		if (exact) /* a $ in it is the file's own */
+			add_exact(path, &source, permissions);
+		else
+			(void)add_rule(matter->surroundings->home, resource, &source, permissions,
+				       NULL);
 	} else if (parse_word_in("unix", permission, length)) {
 		const struct list one = {.items = (char *[]){(char *)resource, NULL}, .count = 1};
 
 		(void)permissions_sockets(&one, permissions, NULL);
+	} else if (parse_word_in("syscall", permission, length)) {
+		if (call_check_allow(resource, E_USAGE, NULL) == 0)
+			call_set_add(&permissions->allow_calls, call_number(resource));
 	} else if (parse_word_in("secret", permission, length)) {
 		list_add(&verdict->keep, resource);
 	} else if (strcmp(permission, "connect *") == 0) {
@@ -281,11 +409,4 @@ void permissions_apply(const struct matter *matter, const char *permission, bool
 		 * for one of them says. */
 		verdict->network = NETWORK_FULL;
 	}
-}
-
-void permissions_sort(struct permissions *permissions)
-{
-	if (permissions->writable.count)
-		qsort(permissions->writable.items, permissions->writable.count, sizeof(char *),
-		      by_length);
 }

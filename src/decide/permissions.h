@@ -12,10 +12,11 @@ int permissions_files(const struct request *request, const struct sandbox_policy
 /* Host sockets by name or path. */
 int permissions_sockets(const struct list *sockets, struct permissions *permissions,
 			struct error **ret_error);
+/* System calls that are added or denied. */
+int permissions_calls(const struct request *request, const struct sandbox_policy *policy,
+		      struct permissions *permissions, struct error **ret_error);
 /* One permission, "OPERATION RESOURCE", laid over what holds so far. What it names may be gone by
  * now; then there is nothing to permit. exact: the path must still be what it was when a person was
  * shown it, no link on the way. */
 void permissions_apply(const struct matter *matter, const char *permission, bool exact,
 		       struct verdict *verdict);
-/* So that parents come before children. */
-void permissions_sort(struct permissions *permissions);

@@ -167,6 +167,8 @@ static void sandbox_done(struct sandbox_policy *sandbox)
 {
 	list_done(&sandbox->read);
 	list_done(&sandbox->write);
+	list_done(&sandbox->read_only);
+	list_done(&sandbox->hold);
 	list_done(&sandbox->deny);
 	list_done(&sandbox->allow_hosts);
 	list_done(&sandbox->deny_hosts);
@@ -174,6 +176,8 @@ static void sandbox_done(struct sandbox_policy *sandbox)
 	list_done(&sandbox->keep_env);
 	list_done(&sandbox->set_env);
 	list_done(&sandbox->require);
+	list_done(&sandbox->allow_calls);
+	list_done(&sandbox->deny_calls);
 }
 
 void policy_free(struct policy *policy)

@@ -29,12 +29,14 @@ struct sandbox_policy {
 	enum level level;
 	bool has_network;
 	enum network network;
-	struct list read, write, deny;
+	struct list read, write, read_only, deny;
+	struct list hold; /* as read_only, but opens nothing: said by a file that may only narrow */
 	struct list allow_hosts, deny_hosts;
 	struct list sockets;
-	struct list keep_env, set_env; /* NAME; NAME=VALUE, each name once */
-	struct list require;	       /* names of walls without which nothing runs */
-	struct limits limits;	       /* 0: nothing is said */
+	struct list keep_env, set_env;	     /* NAME; NAME=VALUE, each name once */
+	struct list require;		     /* names of walls without which nothing runs */
+	struct list allow_calls, deny_calls; /* system calls by name */
+	struct limits limits;		     /* 0: nothing is said */
 };
 
 struct profile {

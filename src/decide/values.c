@@ -2,7 +2,9 @@
 /* The values of a policy: which words, sizes, hosts and paths there are. */
 #include "layer.h"
 #include "../base/buffer.h"
+#include "../base/path.h"
 #include "../base/units.h"
+#include "../sys/calls.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -13,16 +15,30 @@ const char *const policy_registries[] = {"python", "npm",    "rust",   "go",	 "r
 					 "alpine", "docker", "github", NULL};
 
 static const char *const names[] = {
-	[SET_APPROVAL] = "approval",	    [SET_LEVEL] = "level",
-	[SET_NETWORK] = "network.mode",	    [SET_READ] = "files.read",
-	[SET_WRITE] = "files.write",	    [SET_DENY] = "files.deny",
-	[SET_ALLOW_HOST] = "network.allow", [SET_DENY_HOST] = "network.deny",
-	[SET_SOCKET] = "sockets",	    [SET_KEEP_ENV] = "environment.keep",
-	[SET_SET_ENV] = "environment.set",  [SET_REQUIRE] = "require",
-	[SET_MEMORY] = "limits.memory",	    [SET_CPU] = "limits.cpu",
-	[SET_CPU_TIME] = "limits.cpu_time", [SET_PROCESSES] = "limits.processes",
-	[SET_DISK] = "limits.disk",	    [SET_OUTPUT] = "limits.output",
-	[SET_TIME] = "limits.time",	    [SET_IDLE] = "limits.idle",
+	[SET_APPROVAL] = "approval",
+	[SET_LEVEL] = "level",
+	[SET_NETWORK] = "network.mode",
+	[SET_READ] = "files.read",
+	[SET_READ_ONLY] = "files.read_only",
+	[SET_WRITE] = "files.write",
+	[SET_DENY] = "files.deny",
+	[SET_ALLOW_HOST] = "network.allow",
+	[SET_DENY_HOST] = "network.deny",
+	[SET_SOCKET] = "sockets",
+	[SET_KEEP_ENV] = "environment.keep",
+	[SET_SET_ENV] = "environment.set",
+	[SET_REQUIRE] = "require",
+	[SET_ALLOW_CALL] = "syscalls.allow",
+	[SET_DENY_CALL] = "syscalls.deny",
+	[SET_MEMORY] = "limits.memory",
+	[SET_CPU] = "limits.cpu",
+	[SET_CPU_TIME] = "limits.cpu_time",
+	[SET_PROCESSES] = "limits.processes",
+	[SET_DISK] = "limits.disk",
+	[SET_OUTPUT] = "limits.output",
+	[SET_TIME] = "limits.time",
+	[SET_IDLE] = "limits.idle",
+	[SET_FILES] = "limits.files",
 	[SET_PROFILE] = "profile",
 };
 
@@ -47,9 +63,20 @@ static int check_word(const char *text, int value, const char *what, const char 
 
 static int check_path(const char *text, struct error **ret_error)
 {
+	_cleanup_free_ char *expanded = NULL;
+	const char *fault;
+	char name[64];
+
 	if (text[0] == '~' && text[1] && text[1] != '/')
 		return refuse(ret_error, "write it from / on: only ~/ is known, the user's own",
 			      text, "a path");
+	expanded = path_expand(text, name, sizeof(name), &fault);
+	if (!expanded) {
+		fail(ret_error, E_POLICY, "the variable '%s' in '%s' %s", name, text, fault);
+		error_hint(ret_error, "set it, or write the path itself; a $ that is meant as "
+				      "itself is written [$]");
+		return -E_POLICY;
+	}
 	return 0;
 }
 
@@ -147,7 +174,7 @@ static int check_limit(enum setting_kind kind, const char *text, uint64_t *ret_n
 
 	if (kind == SET_CPU)
 		r = parse_cpu(text, ret_number, &error);
-	else if (kind == SET_PROCESSES)
+	else if (kind == SET_PROCESSES || kind == SET_FILES)
 		r = parse_count(text, ret_number, &error);
 	else if (kind == SET_CPU_TIME || kind == SET_TIME || kind == SET_IDLE)
 		r = parse_duration(text, ret_number, &error);
@@ -201,6 +228,7 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 				  "write none, restricted or full", ret_number, ret_error);
 	case SET_READ:
 	case SET_WRITE:
+	case SET_READ_ONLY:
 	case SET_DENY:
 		return check_path(text, ret_error);
 	case SET_ALLOW_HOST:
@@ -214,6 +242,10 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 							text, "the name of a variable");
 	case SET_REQUIRE:
 		return check_wall(text, walls, ret_error);
+	case SET_ALLOW_CALL:
+		return call_check_allow(text, E_POLICY, ret_error);
+	case SET_DENY_CALL:
+		return call_check_deny(text, E_POLICY, ret_error);
 	case SET_PROFILE:
 		return check_profile(text, ret_error);
 	case SET_SET_ENV:
@@ -223,7 +255,7 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 	}
 }
 
-enum resource { PATHS, HOSTS, PORTS, SOCKETS, TWO_WORDS, TEXT };
+enum resource { PATHS, HOSTS, PORTS, SOCKETS, CALLS, TWO_WORDS, TEXT };
 
 static const struct {
 	const char *operation;
@@ -242,6 +274,7 @@ static const struct {
 	{"sql", TWO_WORDS, "sql update settings"},
 	{"deploy", TEXT, "deploy staging"},
 	{"secret", TEXT, "secret NPM_TOKEN"},
+	{"syscall", CALLS, "syscall modify_ldt"},
 	{"unsandboxed", TEXT, "unsandboxed make install"},
 };
 
@@ -273,6 +306,8 @@ int value_check_permission(const char *text, char **ret_warning, struct error **
 			return check_port(resource, ret_error);
 		case SOCKETS:
 			return check_socket(resource, ret_error);
+		case CALLS:
+			return call_check_allow(resource, E_POLICY, ret_error);
 		default:
 			return 0;
 		}
@@ -280,6 +315,6 @@ int value_check_permission(const char *text, char **ret_warning, struct error **
 	return refuse(ret_error,
 		      "write an operation and what it is for, such as 'connect example.org:443'; "
 		      "operations are read, write, delete, exec, connect, bind, unix, "
-		      "host-loopback, http, sql, deploy, secret and unsandboxed",
+		      "host-loopback, http, sql, deploy, secret, syscall and unsandboxed",
 		      text, "a permission");
 }

@@ -9,9 +9,16 @@
 
 enum { NOTICES = 5 };
 
+/* By a rule that somebody wrote: its words are that person's. */
+static bool is_said(const struct denial *denial)
+{
+	return strncmp(denial->rule, "deny: ", 6) == 0 ||
+	       strncmp(denial->rule, "read-only: ", 11) == 0;
+}
+
 static bool is_wards(const struct denial *denial)
 {
-	return !strstr(denial->rule, "permissions");
+	return is_said(denial) || !strstr(denial->rule, "permissions");
 }
 
 /* ward's own files, and what the caller denied. */
@@ -49,8 +56,13 @@ void explain_denials(const struct request *request, const struct list *never, st
 		if (!is_never(never, denial->object) && hint_flag(denial, workspace, &flag))
 			list_add_printf(notices, "refused: %s; to allow: %s", buffer_text(&what),
 					buffer_text(&flag));
-		else
+		else {
+			if (is_said(denial)) {
+				buffer_add_text(&what, "; by the rule ");
+				escape_for_terminal(&what, denial->rule, strlen(denial->rule));
+			}
 			list_add_printf(notices, "refused: %s", buffer_text(&what));
+		}
 		if (failed && !result->error) {
 			fail(&result->error, E_SANDBOX, "the sandbox refused: %s",
 			     buffer_text(&what));
@@ -63,7 +75,8 @@ void explain_denials(const struct request *request, const struct list *never, st
 	/* Reads are not watched, so whether a mask was met is not known; a command that failed by
 	 * itself may have met one. */
 	for (size_t i = 0; failed && result->exit_code < 128 && i < attempt->masks.count; i++) {
-		if (!path_is_under(attempt->masks.items[i], workspace))
+		if (!path_is_under(attempt->masks.items[i], workspace) ||
+		    is_never(never, attempt->masks.items[i]))
 			continue;
 		buffer_done(&what);
 		escape_for_terminal(&what, attempt->masks.items[i] + strlen(workspace) + 1,

@@ -36,6 +36,12 @@ static char *writable_for(const char *path)
 	return parent;
 }
 
+/* A name that runs programs lies in what is writable anyway: only its own name opens it. */
+static bool is_protected(const struct denial *denial)
+{
+	return strncmp(denial->rule, "protected", strlen("protected")) == 0;
+}
+
 /* What no grant can open: the kernel's own file systems, and what is hidden as a whole. */
 static bool is_beyond(const char *path)
 {
@@ -65,7 +71,7 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 		escape_for_shell(text, object);
 		return true;
 	}
-	if (strstr(denial->rule, "masked")) {
+	if (strstr(denial->rule, "masked") || is_protected(denial)) {
 		buffer_add_text(text, "--write ");
 		escape_for_shell(text, path_is_under(object, workspace)
 					       ? object + strlen(workspace) + 1
@@ -108,6 +114,8 @@ char *hint_permission(const struct denial *denial, bool *ret_broad)
 			return NULL;
 		return permission;
 	}
+	if (is_protected(denial))
+		return asprintf(&permission, "write %s", object) < 0 ? NULL : permission;
 	path = writable_for(object);
 	if (!realpath(path, real) || is_beyond(real))
 		return NULL;

@@ -326,3 +326,57 @@ int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 	}
 	return -ELOOP;
 }
+
+int caller_find_name(int root, pid_t tid, int dirfd, const char *path, struct spot *ret_spot)
+{
+	const uint64_t resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+	char whole[2 * PATH_MAX], *parent, *name;
+	size_t length = strlen(path);
+	int r = absolute(tid, dirfd, path, whole, sizeof(whole));
+
+	if (r == 0)
+		r = write_out_links(root, tid, whole, sizeof(whole));
+	if (r == 0)
+		r = split(whole, &parent, &name);
+	if (r == -ENOENT || (r == 0 && (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)))
+		return -EBUSY;
+	if (r < 0)
+		return r;
+	ret_spot->slash = length > 0 && path[length - 1] == '/';
+	ret_spot->parent = sys_openat2(root, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, resolve);
+	if (ret_spot->parent < 0)
+		return -errno;
+	strcpy(ret_spot->name, name);
+	r = path_of(ret_spot->parent, ret_spot->path, sizeof(ret_spot->path) - NAME_MAX - 2);
+	if (r < 0) {
+		close(ret_spot->parent);
+		return r;
+	}
+	if (ret_spot->path[1])
+		strcat(ret_spot->path, "/");
+	strcat(ret_spot->path, name);
+	ret_spot->exists = fstatat(ret_spot->parent, name, &ret_spot->st, AT_SYMLINK_NOFOLLOW) == 0;
+	return 0;
+}
+
+int caller_fd_named(const char *path)
+{
+	static const char *const standard[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
+	static const char *const before[] = {"/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"};
+	char *end;
+	long fd;
+
+	for (int i = 0; i < 3; i++)
+		if (strcmp(path, standard[i]) == 0)
+			return i;
+	for (size_t i = 0; i < ELEMENTS(before); i++) {
+		size_t length = strlen(before[i]);
+
+		if (strncmp(path, before[i], length) != 0 || path[length] < '0' ||
+		    path[length] > '9')
+			continue;
+		fd = strtol(path + length, &end, 10);
+		return *end || fd > INT_MAX ? -1 : (int)fd;
+	}
+	return -1;
+}

@@ -27,8 +27,24 @@ int caller_fd(pid_t tid, int fd);
 void caller_name(pid_t tid, char name[static 32]);
 mode_t caller_umask(pid_t tid);
 
+/* A name in a directory, as calls that shape names mean it: the last component is never followed.
+ */
+struct spot {
+	int parent;		 /* O_PATH of the directory, as it is in the sandbox */
+	char name[NAME_MAX + 1]; /* the last component */
+	bool slash;		 /* behind it */
+	bool exists;
+	struct stat st;	     /* of what lies there, if it exists */
+	char path[PATH_MAX]; /* canonical, as seen in the sandbox */
+};
+
 /* Finds path as the caller would, through root. dirfd is the caller's (or AT_FDCWD). follow: the
  * last component, if it is a link. -ENOENT where not even the parent is there; -ELOOP for links of
  * /proc that only the caller itself can follow. On success *ret_found holds an fd; close it. */
 int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 		struct found *ret_found);
+/* The same for a name. -EBUSY for a path that ends in no name (".", "..", "/"). *ret_spot holds an
+ * fd on success; close it. */
+int caller_find_name(int root, pid_t tid, int dirfd, const char *path, struct spot *ret_spot);
+/* The caller's fd that a path like /dev/stderr or /proc/self/fd/2 names, -1 for any other. */
+int caller_fd_named(const char *path);

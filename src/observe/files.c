@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that change files or names. The walls alone decide them; what is judged here is whether
- * they will refuse, so that the refusal is known exactly, and whether it is ward's or would have
- * come without it. */
+/* Calls that open or change files. On ordinary ground the walls alone decide them; what is judged
+ * here is whether they will refuse, so that the refusal is known exactly, and whether it is ward's
+ * or would have come without it. */
 #include "observer.h"
 #include "../base/path.h"
 
@@ -9,6 +9,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 
 static const char rule_outside[] = "default: write only in the workspace and /tmp";
 static const char rule_masked[] = "default: secrets are masked";
@@ -20,39 +23,35 @@ static bool is_process_directory(const char *path)
 	return strncmp(path, "/proc/", 6) == 0 && path[6] >= '0' && path[6] <= '9';
 }
 
-bool may_write(const struct observer *observer, const char *path, const char **ret_mask)
+bool may_write(const struct observer *observer, const char *path, const char **ret_rule)
 {
-	const struct observed *observed = observer->observed;
+	const struct area *area = areas_find(observer->observed->areas, path);
 
-	if (observed->tmp && path_is_under(path, observed->tmp))
+	if (observer->observed->tmp && path_is_under(path, observer->observed->tmp))
 		return true; /* it lies in ward's state, which is masked */
-	for (size_t i = 0; i < observed->masks->count; i++) {
-		if (!path_is_under(path, observed->masks->items[i]))
-			continue;
-		*ret_mask = observed->masks->items[i];
-		return false;
-	}
-	for (size_t i = 0; i < observed->writable->count; i++)
-		if (path_is_under(path, observed->writable->items[i]))
-			return true;
-	return (!observed->alone &&
+	if (area && area->state == STATE_WRITABLE)
+		return true;
+	if (area && (area->rule || area->state == STATE_DENIED))
+		*ret_rule = area->rule ? area->rule : rule_masked;
+	return (!observer->observed->alone &&
 		(path_is_under(path, "/dev/shm") || path_is_under(path, "/dev/pts"))) ||
 	       is_process_directory(path);
 }
 
 /* Whether the user could have done it without ward: only then is the refusal ward's. */
-static bool possible_outside(const struct observer *observer, enum trap_kind kind,
-			     const struct found *found)
+static bool possible_outside(const struct observer *observer, enum trap_kind kind, bool exists,
+			     const struct stat *st, const char *path)
 {
 	char parent[PATH_MAX];
 	char *slash;
 
 	if (kind == TRAP_CHANGE)
-		return found->st.st_uid == observer->observed->uid;
-	if (kind == TRAP_OPEN && found->exists) /* a directory: a file without a name in it */
-		return faccessat(AT_FDCWD, found->path,
-				 S_ISDIR(found->st.st_mode) ? W_OK | X_OK : W_OK, AT_EACCESS) == 0;
-	strcpy(parent, found->path);
+		return st->st_uid == observer->observed->uid;
+	if ((kind == TRAP_OPEN && exists) || kind == TRAP_CUT)
+		/* A directory: a file without a name in it. */
+		return faccessat(AT_FDCWD, path, S_ISDIR(st->st_mode) ? W_OK | X_OK : W_OK,
+				 AT_EACCESS) == 0;
+	strcpy(parent, path);
 	slash = strrchr(parent, '/');
 	if (!slash)
 		return false;
@@ -61,43 +60,49 @@ static bool possible_outside(const struct observer *observer, enum trap_kind kin
 }
 
 /* Whether the kernel gets as far as asking for permission at all. */
-static bool would_be_tried(enum trap_kind kind, uint64_t flags, const struct found *found)
+static bool would_be_tried(enum trap_kind kind, uint64_t flags, bool exists, const struct stat *st)
 {
 	switch (kind) {
 	case TRAP_OPEN:
-		if (!found->exists)
+		if (!exists)
 			return flags & O_CREAT;
-		if (S_ISDIR(found->st.st_mode))
+		if (S_ISDIR(st->st_mode))
 			return (flags & O_TMPFILE) == O_TMPFILE;
 		return (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
 	case TRAP_MAKE:
 	case TRAP_LINK:
-		return !found->exists;
+		return !exists;
 	default:
-		return found->exists;
+		return exists;
 	}
 }
 
-/* True if the call was refused and answered. */
-static bool judge(struct observer *observer, const struct seccomp_notif *call,
-		  const struct trap *trap, enum trap_kind kind, uint64_t flags,
-		  const struct found *found)
+bool judge(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
+	   enum trap_kind kind, uint64_t flags, bool exists, const struct stat *st,
+	   const char *path)
 {
-	const char *operation = kind == TRAP_REMOVE ? "delete" : "write", *mask = NULL;
+	const char *operation = kind == TRAP_REMOVE ? "delete" : "write", *rule = NULL;
 
-	if (may_write(observer, found->path, &mask) || !would_be_tried(kind, flags, found))
+	if (may_write(observer, path, &rule) || !would_be_tried(kind, flags, exists, st))
 		return false;
-	if (path_is_under(found->path, "/dev") && found->exists && kind == TRAP_OPEN)
+	if (path_is_under(path, "/dev") && exists && kind == TRAP_OPEN)
 		return false; /* a device that the sandbox has is there to be used */
-	refuse(observer, call, trap, operation, found->path,
-	       mask					 ? rule_masked
-	       : possible_outside(observer, kind, found) ? rule_outside
-							 : rule_native,
-	       path_is_under(found->path, "/proc") ? EROFS : EACCES);
+	refuse(observer, call, trap, operation, path,
+	       rule						    ? rule
+	       : possible_outside(observer, kind, exists, st, path) ? rule_outside
+								    : rule_native,
+	       path_is_under(path, "/proc") ? EROFS : EACCES);
 	return true;
 }
 
-static int argument(const struct seccomp_notif *call, int index, int otherwise)
+static bool judge_found(struct observer *observer, const struct seccomp_notif *call,
+			const struct trap *trap, enum trap_kind kind, uint64_t flags,
+			const struct found *found)
+{
+	return judge(observer, call, trap, kind, flags, found->exists, &found->st, found->path);
+}
+
+int argument(const struct seccomp_notif *call, int index, int otherwise)
 {
 	return index < 0 ? otherwise : (int)call->data.args[index];
 }
@@ -123,16 +128,35 @@ static void set_mode(struct observer *observer, const struct seccomp_notif *call
 	answer(observer, call->id, chmod(link, mode & 07777) < 0 ? errno : 0);
 }
 
+/* Where an fd's file lies, without taking the fd; true if a change there is nobody's business but
+ * the caller's. */
+static bool is_own_by_fd(const struct observer *observer, const struct seccomp_notif *call)
+{
+	char link[64], path[PATH_MAX];
+	const char *mask = NULL;
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/%d/fd/%d", (pid_t)call->pid, (int)call->data.args[0]);
+	length = readlink(link, path, sizeof(path) - 1);
+	path[MAX(length, 0)] = '\0';
+	return path[0] == '/' && may_write(observer, path, &mask);
+}
+
 /* A change by fd: of a file that was opened for reading only, it may lie anywhere. */
 static void serve_fd(struct observer *observer, const struct seccomp_notif *call,
 		     const struct trap *trap)
 {
-	struct found found = {.fd = caller_fd((pid_t)call->pid, (int)call->data.args[0]),
-			      .exists = true};
-	_cleanup_close_ int fd = found.fd;
+	bool shares_group = trap->mode >= 0 && call->data.args[trap->mode] & S_ISGID;
+	struct found found = {.fd = -1, .exists = true};
+	_cleanup_close_ int fd = -1;
 	char link[64];
 	ssize_t length;
 
+	if (!shares_group && !observer->observed->alone && is_own_by_fd(observer, call)) {
+		answer_continue(observer, call->id);
+		return;
+	}
+	fd = found.fd = caller_fd((pid_t)call->pid, (int)call->data.args[0]);
 	if (fd < 0 || fstat(fd, &found.st) < 0 || !still_waiting(observer, call->id)) {
 		answer(observer, call->id, fd < 0 ? -fd : EINTR);
 		return;
@@ -141,9 +165,9 @@ static void serve_fd(struct observer *observer, const struct seccomp_notif *call
 	length = readlink(link, found.path, sizeof(found.path) - 1);
 	found.path[MAX(length, 0)] = '\0';
 	if (found.path[0] == '/' && found.st.st_nlink > 0 &&
-	    judge(observer, call, trap, TRAP_CHANGE, 0, &found))
+	    judge_found(observer, call, trap, TRAP_CHANGE, 0, &found))
 		return;
-	if (trap->mode >= 0 && call->data.args[trap->mode] & S_ISGID)
+	if (shares_group)
 		set_mode(observer, call, trap, fd, found.path, (mode_t)call->data.args[trap->mode]);
 	else if (!serve_change(observer, call, fd))
 		answer_continue(observer, call->id);
@@ -155,47 +179,172 @@ static bool sets_group_id(const struct seccomp_notif *call, const struct trap *t
 	       call->data.args[trap->mode] & S_ISGID;
 }
 
-/* Finds one of the call's paths. 1: found; 0: the call was answered or let go on, because the
- * kernel will refuse it by itself. */
-static int find(struct observer *observer, const struct seccomp_notif *call,
-		const struct trap *trap, int directory, int path, bool follow, uint64_t flags,
-		struct found *ret_found)
+/* Into a masked directory nobody can look, we neither: but whatever was meant in it, the mask
+ * refuses. True if the call was refused and answered. */
+bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *call,
+		       const struct trap *trap, int directory, const char *text)
 {
-	char text[PATH_MAX];
-	pid_t tid = (pid_t)call->pid;
-	int r = caller_text(tid, call->data.args[path], text, sizeof(text));
+	char above[PATH_MAX], object[2 * PATH_MAX];
+	struct found found;
+	const char *rule = NULL;
+	char *slash;
 
-	if (r == -EFAULT)
-		observer->unread++;
+	strcpy(above, text);
+	while ((slash = strrchr(above, '/')) && slash != above) {
+		*slash = '\0';
+		if (caller_find(observer->observed->root, (pid_t)call->pid,
+				argument(call, directory, AT_FDCWD), above, true, &found) < 0)
+			continue;
+		close(found.fd);
+		if (!still_waiting(observer, call->id) || may_write(observer, found.path, &rule) ||
+		    !rule)
+			return false;
+		snprintf(object, sizeof(object), "%s%s", found.path, text + strlen(above));
+		refuse(observer, call, trap, trap->kind == TRAP_REMOVE ? "delete" : "write", object,
+		       rule, EACCES);
+		return true;
+	}
+	return false;
+}
 
-	if (r == 0 && !*text && !(flags & AT_EMPTY_PATH))
-		r = -ENOENT;
-	if (r == 0)
-		r = caller_find(observer->observed->root, tid, argument(call, directory, AT_FDCWD),
-				text, follow, ret_found);
-	if (r == 0 && still_waiting(observer, call->id))
-		return 1;
-	if (r == 0)
-		close(ret_found->fd);
-	/* What cannot be found from here (no such directory, a link of /proc that means the
-	 * caller's own fds) meets the walls as it is. Set-group-id meets none, so without an object
-	 * to look at it is refused. */
+/* An open on ordinary ground goes on by itself while the walls hold all that is guarded; unless it
+ * could make a file: whose name that would be is known only to whoever performs it. */
+static bool goes_on(struct observer *observer, uint64_t flags)
+{
+	return !observer->observed->guarded || (!hold_performs(observer) && !(flags & O_CREAT));
+}
+
+/* The path could not be found from here: no such directory, or a link of /proc that means the
+ * caller's own fds. It meets the walls as it is, unless nothing may go on. Set-group-id meets no
+ * wall, so without an object to look at it is refused. */
+static void serve_unfound(struct observer *observer, const struct seccomp_notif *call,
+			  const struct trap *trap, const char *text, uint64_t flags, int error)
+{
 	if (sets_group_id(call, trap))
-		answer(observer, call->id, r == -ENOENT ? ENOENT : EPERM);
+		answer(observer, call->id, error == ENOENT ? ENOENT : EPERM);
 	else if (observer->observed->alone && trap->kind == TRAP_CHANGE)
-		answer(observer, call->id, r == 0 || r == -EFAULT ? EACCES : -r);
-	else
+		answer(observer, call->id, error == 0 || error == EFAULT ? EACCES : error);
+	else if (trap->kind != TRAP_OPEN || goes_on(observer, flags))
 		answer_continue(observer, call->id);
-	return 0;
+	else if (caller_fd_named(text) >= 0)
+		perform_reopen(observer, call, flags, caller_fd_named(text));
+	else
+		answer(observer, call->id, error ? error : EINTR);
+}
+
+static void serve_open(struct observer *observer, const struct seccomp_notif *call,
+		       const struct trap *trap, uint64_t flags, const struct found *found)
+{
+	enum guard guard = hold_judge(observer, found->path);
+	bool tried = would_be_tried(TRAP_OPEN, flags, found->exists, &found->st);
+	_cleanup_close_ int parent = -1;
+
+	if (!found->exists && !(flags & O_CREAT)) {
+		answer(observer, call->id, ENOENT);
+		return;
+	}
+	/* A file of that name holds nothing. */
+	if (guard == GUARD_HOLDER && strcasecmp(path_last(found->path), ".git") != 0 &&
+	    !found->exists)
+		guard = GUARD_FREE;
+	/* Where a repository lies may be written where nothing said it before. */
+	if (guard == GUARD_HOLDER && strcasecmp(path_last(found->path), ".git") == 0 &&
+	    !(found->exists && S_ISDIR(found->st.st_mode)))
+		guard = GUARD_LATER;
+	if (guard == GUARD_LATER && found->exists && !hold_is_looked_at(observer, found->path))
+		guard = GUARD_CLOSED;
+	if (tried && (guard == GUARD_CLOSED || guard == GUARD_CONFIG || guard == GUARD_HOLDER)) {
+		refuse(observer, call, trap, "write", found->path, rule_guarded, EACCES);
+		return;
+	}
+	if (guard == GUARD_LATER && !found->exists) {
+		hold_announce(observer);
+		parent = hold_open_parent(observer, found->path);
+		if (parent < 0 || hold_look_later(observer, parent, found->name, found->path) < 0) {
+			answer(observer, call->id, EACCES);
+			return;
+		}
+	}
+	if (!hold_needs_host(observer, found->fd, found->path, guard) && goes_on(observer, flags))
+		answer_continue(observer, call->id);
+	else
+		perform_open(observer, call, trap, flags, found, guard);
+}
+
+/* -ENOSYS for what is not performed. */
+static int change(const struct seccomp_notif *call, const struct trap *trap, int parent,
+		  const char *name)
+{
+	pid_t tid = (pid_t)call->pid;
+	struct timespec times[2];
+	_cleanup_close_ int fd = -1;
+	char link[64];
+	int r;
+
+	fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (trap->kind == TRAP_CUT) {
+		r = truncate(link, (off_t)call->data.args[1]);
+	} else if (trap->mode >= 0) {
+		r = chmod(link, (mode_t)call->data.args[trap->mode] & 01777);
+	} else if (trap->number == SYS_utimensat) {
+		if (!call->data.args[2])
+			r = utimensat(AT_FDCWD, link, NULL, 0);
+		else if ((r = caller_bytes(tid, call->data.args[2], times, sizeof(times))) < 0)
+			return r;
+		else
+			r = utimensat(AT_FDCWD, link, times, 0);
+	} else {
+		return -ENOSYS;
+	}
+	return r < 0 ? -errno : 0;
+}
+
+/* Mode, owner, times, length of something in a holder. */
+static void serve_kept(struct observer *observer, const struct seccomp_notif *call,
+		       const struct trap *trap, const struct found *found)
+{
+	enum guard guard = hold_judge(observer, found->path);
+	_cleanup_close_ int parent = -1;
+	int r = 0;
+
+	if (!found->exists && observer->observed->alone) {
+		answer(observer, call->id, ENOENT);
+		return;
+	}
+	if (!hold_needs_host(observer, found->fd, found->path, guard) || !found->exists) {
+		if (!serve_change(observer, call, found->fd))
+			answer_continue(observer, call->id);
+		return;
+	}
+	/* Modes and times of a configuration set nothing in it; git tries out on it whether modes
+	 * are kept. */
+	if (guard > GUARD_CONFIG || (guard == GUARD_CONFIG && trap->kind == TRAP_CUT)) {
+		refuse(observer, call, trap, "write", found->path, rule_guarded, EACCES);
+		return;
+	}
+	parent = hold_open_parent(observer, found->path);
+	if (parent < 0)
+		r = parent;
+	else
+		r = change(call, trap, parent, path_last(found->path));
+	if (r == -ENOSYS) /* owners and attributes are not changed there */
+		answer_continue(observer, call->id);
+	else
+		answer(observer, call->id, -r);
 }
 
 void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		 const struct trap *trap)
 {
-	struct found found, second;
-	_cleanup_close_ int fd = -1, fd2 = -1;
 	uint64_t flags = trap->flags >= 0 ? (uint32_t)call->data.args[trap->flags] : 0;
-	bool follow = !trap->no_follow;
+	bool follow = !trap->no_follow && !(flags & AT_SYMLINK_NOFOLLOW);
+	_cleanup_close_ int fd = -1;
+	struct found found;
+	char text[PATH_MAX] = "";
+	int r;
 
 	/* utimensat and futimesat without a path are about the fd. */
 	if (trap->kind == TRAP_CHANGE_BY_FD ||
@@ -208,50 +357,30 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 			flags = O_CREAT | O_WRONLY | O_TRUNC; /* creat */
 		follow =
 			!(flags & O_NOFOLLOW) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
-	} else if (flags & AT_SYMLINK_NOFOLLOW) {
-		follow = false;
 	}
-	if (!find(observer, call, trap, trap->directory, trap->path, follow,
-		  trap->kind == TRAP_OPEN ? 0 : flags, &found))
+	r = caller_text((pid_t)call->pid, call->data.args[trap->path], text, sizeof(text));
+	if (r == -EFAULT)
+		observer->unread++;
+	if (r == 0 && !*text && (trap->kind == TRAP_OPEN || !(flags & AT_EMPTY_PATH)))
+		r = -ENOENT;
+	if (r == 0)
+		r = caller_find(observer->observed->root, (pid_t)call->pid,
+				argument(call, trap->directory, AT_FDCWD), text, follow, &found);
+	fd = r == 0 ? found.fd : -1;
+	if (r == -EACCES && refuse_below_mask(observer, call, trap, trap->directory, text))
 		return;
-	fd = found.fd;
-	if (trap->path2 >= 0) {
-		if (!find(observer, call, trap, trap->directory2, trap->path2, false, 0, &second))
-			return;
-		fd2 = second.fd;
+	if (r < 0 || !still_waiting(observer, call->id)) {
+		serve_unfound(observer, call, trap, text, flags, -r);
+		return;
 	}
-	switch (trap->kind) {
-	case TRAP_RENAME:
-		if (!found.exists)
-			break;
-		if (judge(observer, call, trap, TRAP_REMOVE, flags, &found))
-			return;
-		if (judge(observer, call, trap, second.exists ? TRAP_REMOVE : TRAP_MAKE, flags,
-			  &second))
-			return;
-		break;
-	case TRAP_LINK: /* the source only gains a name; where it may not, the kernel says EXDEV by
-			   itself */
-		if (found.exists && judge(observer, call, trap, TRAP_LINK, flags, &second))
-			return;
-		break;
-	default:
-		if (judge(observer, call, trap, trap->kind, flags, &found))
-			return;
-		if (sets_group_id(call, trap)) {
-			if (found.exists)
-				set_mode(observer, call, trap, fd, found.path,
-					 (mode_t)call->data.args[trap->mode]);
-			else
-				answer(observer, call->id, ENOENT);
-			return;
-		}
-		if (trap->kind == TRAP_CHANGE && found.exists && serve_change(observer, call, fd))
-			return;
-		if (trap->kind == TRAP_CHANGE && observer->observed->alone && !found.exists) {
-			answer(observer, call->id, ENOENT);
-			return;
-		}
-	}
-	answer_continue(observer, call->id);
+	if (judge_found(observer, call, trap, trap->kind, flags, &found))
+		return;
+	if (trap->kind == TRAP_OPEN)
+		serve_open(observer, call, trap, flags, &found);
+	else if (sets_group_id(call, trap) && !found.exists)
+		answer(observer, call->id, ENOENT);
+	else if (sets_group_id(call, trap))
+		set_mode(observer, call, trap, fd, found.path, (mode_t)call->data.args[trap->mode]);
+	else
+		serve_kept(observer, call, trap, &found);
 }

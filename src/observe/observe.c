@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -17,21 +18,21 @@ static const struct trap traps[] = {
 	{SYS_open, "open", TRAP_OPEN, -1, 0, -1, -1, 1, 2, false},
 	{SYS_openat, "openat", TRAP_OPEN, 0, 1, -1, -1, 2, 3, false},
 	{SYS_creat, "creat", TRAP_OPEN, -1, 0, -1, -1, -1, 1, false},
-	{SYS_mkdir, "mkdir", TRAP_MAKE, -1, 0, -1, -1, -1, -1, true},
-	{SYS_mkdirat, "mkdirat", TRAP_MAKE, 0, 1, -1, -1, -1, -1, true},
-	{SYS_mknod, "mknod", TRAP_MAKE, -1, 0, -1, -1, -1, -1, true},
-	{SYS_mknodat, "mknodat", TRAP_MAKE, 0, 1, -1, -1, -1, -1, true},
-	{SYS_symlink, "symlink", TRAP_MAKE, -1, 1, -1, -1, -1, -1, true},
-	{SYS_symlinkat, "symlinkat", TRAP_MAKE, 1, 2, -1, -1, -1, -1, true},
+	{SYS_mkdir, "mkdir", TRAP_MAKE, -1, 0, -1, -1, -1, 1, true},
+	{SYS_mkdirat, "mkdirat", TRAP_MAKE, 0, 1, -1, -1, -1, 2, true},
+	{SYS_mknod, "mknod", TRAP_MAKE, -1, 0, -1, -1, -1, 1, true},
+	{SYS_mknodat, "mknodat", TRAP_MAKE, 0, 1, -1, -1, -1, 2, true},
+	{SYS_symlink, "symlink", TRAP_SYMLINK, -1, 1, -1, -1, -1, -1, true},
+	{SYS_symlinkat, "symlinkat", TRAP_SYMLINK, 1, 2, -1, -1, -1, -1, true},
 	{SYS_rmdir, "rmdir", TRAP_REMOVE, -1, 0, -1, -1, -1, -1, true},
 	{SYS_unlink, "unlink", TRAP_REMOVE, -1, 0, -1, -1, -1, -1, true},
-	{SYS_unlinkat, "unlinkat", TRAP_REMOVE, 0, 1, -1, -1, -1, -1, true},
+	{SYS_unlinkat, "unlinkat", TRAP_REMOVE, 0, 1, -1, -1, 2, -1, true},
 	{SYS_rename, "rename", TRAP_RENAME, -1, 0, -1, 1, -1, -1, true},
 	{SYS_renameat, "renameat", TRAP_RENAME, 0, 1, 2, 3, -1, -1, true},
-	{SYS_renameat2, "renameat2", TRAP_RENAME, 0, 1, 2, 3, -1, -1, true},
+	{SYS_renameat2, "renameat2", TRAP_RENAME, 0, 1, 2, 3, 4, -1, true},
 	{SYS_link, "link", TRAP_LINK, -1, 0, -1, 1, -1, -1, true},
-	{SYS_linkat, "linkat", TRAP_LINK, 0, 1, 2, 3, -1, -1, true},
-	{SYS_truncate, "truncate", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, false},
+	{SYS_linkat, "linkat", TRAP_LINK, 0, 1, 2, 3, 4, -1, true},
+	{SYS_truncate, "truncate", TRAP_CUT, -1, 0, -1, -1, -1, -1, false},
 	{SYS_chmod, "chmod", TRAP_CHANGE, -1, 0, -1, -1, -1, 1, false},
 	{SYS_fchmodat, "fchmodat", TRAP_CHANGE, 0, 1, -1, -1, -1, 2, false},
 	{452, "fchmodat2", TRAP_CHANGE, 0, 1, -1, -1, 3, 2, false},
@@ -50,6 +51,7 @@ static const struct trap traps[] = {
 	{SYS_lsetxattr, "lsetxattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, true},
 	{SYS_removexattr, "removexattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, false},
 	{SYS_lremovexattr, "lremovexattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, true},
+	{SYS_fallocate, "fallocate", TRAP_ALLOCATE, -1, -1, -1, -1, 1, -1, false},
 	{SYS_connect, "connect", TRAP_CONNECT, -1, -1, -1, -1, -1, -1, false},
 	{SYS_bind, "bind", TRAP_BIND, -1, -1, -1, -1, -1, -1, false},
 	{SYS_sendto, "sendto", TRAP_SEND, -1, -1, -1, -1, -1, -1, false},
@@ -86,6 +88,19 @@ void answer_continue(struct observer *observer, uint64_t id)
 				      .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
 }
 
+void answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags)
+{
+	struct seccomp_notif_addfd addfd = {
+		.id = id, .srcfd = (uint32_t)fd, .newfd_flags = (uint32_t)(flags & O_CLOEXEC)};
+	int number = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+
+	if (number < 0)
+		answer(observer, id, errno); /* it has no room for one more */
+	else
+		send_answer(observer, &(struct seccomp_notif_resp){.id = id, .val = number});
+	close(fd);
+}
+
 bool still_waiting(struct observer *observer, uint64_t id)
 {
 	return ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
@@ -104,6 +119,41 @@ void refuse(struct observer *observer, const struct seccomp_notif *call, const s
 	answer(observer, call->id, error);
 }
 
+/* A caller that comes again and again is served fastest on its own processor; with several at work
+ * that would draw them all onto one. Kernels before 6.6 do not know it, and nothing is lost. */
+static void choose_processor(struct observer *observer, uint32_t caller)
+{
+	enum { OFTEN = 8 };
+	bool together;
+
+	observer->streak = caller == observer->last_caller ? observer->streak + 1 : 0;
+	observer->last_caller = caller;
+	together = observer->streak >= OFTEN || (observer->together && observer->streak > 0);
+	if (together == observer->together)
+		return;
+	observer->together = together;
+	(void)ioctl(observer->observed->listener, NOTIFY_SET_FLAGS,
+		    together ? NOTIFY_SYNC_WAKE_UP : 0);
+}
+
+/* The length is in a register: what is let go on is what was counted. What would go past the limit
+ * is not: it could fill the disk in one call. */
+static void serve_allocation(struct observer *observer, const struct seccomp_notif *call)
+{
+	int mode = (int)call->data.args[1];
+	uint64_t length = call->data.args[3], disk = observer->observed->disk;
+
+	if (!(mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_COLLAPSE_RANGE)) && length <= INT64_MAX) {
+		if (disk && length > disk - MIN(disk, observer->set_aside)) {
+			observer->set_aside = disk + 1;
+			answer(observer, call->id, ENOSPC);
+			return;
+		}
+		observer->set_aside += length;
+	}
+	answer_continue(observer, call->id);
+}
+
 static void receive(struct observer *observer)
 {
 	struct seccomp_notif call;
@@ -111,13 +161,18 @@ static void receive(struct observer *observer)
 	memset(&call, 0, sizeof(call));
 	if (ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
 		return; /* killed between the wake-up and now */
+	choose_processor(observer, call.pid);
 	for (size_t i = 0; i < ELEMENTS(traps); i++) {
 		if (traps[i].number != call.data.nr)
 			continue;
-		if (traps[i].kind == TRAP_PROCESS)
+		if (traps[i].kind == TRAP_ALLOCATE)
+			serve_allocation(observer, &call);
+		else if (traps[i].kind == TRAP_PROCESS)
 			serve_processes(observer, &call, &traps[i]);
 		else if (traps[i].kind >= TRAP_CONNECT)
 			serve_sockets(observer, &call, &traps[i]);
+		else if (traps[i].kind >= TRAP_MAKE && traps[i].kind <= TRAP_LINK)
+			serve_names_of_files(observer, &call, &traps[i]);
 		else
 			serve_files(observer, &call, &traps[i]);
 		return;
@@ -171,8 +226,25 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 		observer_free(observer);
 		return -E_ENGINE;
 	}
+	observer->renewed = (struct renewed){.masks = observed->covered,
+					     .root = observed->root,
+					     .init = observed->init,
+					     .epoll = observer->epoll};
+	if (observed->covered && observed->covered->count > 0 &&
+	    renewal_new(&observer->renewed, &observer->renewal, ret_error) < 0) {
+		observer_free(observer);
+		return -E_ENGINE;
+	}
+	hold_begin(observer);
 	*ret_observer = observer;
 	return 0;
+}
+
+void observer_end(struct observer *observer, struct list *lines)
+{
+	hold_end(observer);
+	for (size_t i = 0; i < observer->holding.lines.count; i++)
+		list_add(lines, observer->holding.lines.items[i]);
 }
 
 void observer_free(struct observer *observer)
@@ -180,6 +252,8 @@ void observer_free(struct observer *observer)
 	if (!observer)
 		return;
 	drop_waiting(observer);
+	renewal_free(observer->renewal);
+	hold_done(&observer->holding);
 	resolver_free(observer->resolver);
 	ledger_done(&observer->ledger);
 	for (size_t i = 0; i < observer->bound_count; i++)
@@ -193,6 +267,15 @@ void observer_free(struct observer *observer)
 int observer_fd(const struct observer *observer)
 {
 	return observer->epoll;
+}
+
+/* Nothing inside goes on without its masks. */
+static void end_run(struct observer *observer)
+{
+	if (observer->observed->pidfd >= 0)
+		sys_pidfd_send_signal(observer->observed->pidfd, SIGKILL);
+	else
+		shutdown(observer->observed->control, SHUT_RDWR);
 }
 
 void observer_serve(struct observer *observer)
@@ -215,12 +298,29 @@ void observer_serve(struct observer *observer)
 				epoll_ctl(observer->epoll, EPOLL_CTL_DEL, fd, NULL);
 			else if (fd == observer->observed->names)
 				serve_names(observer);
-			else
+			else if (!renewal_serve(observer->renewal, fd))
 				waiting = true;
 		}
 		if (waiting)
 			serve_waiting(observer);
+		if (renewal_failed(observer->renewal))
+			end_run(observer);
 	}
+}
+
+struct error *observer_take_failure(struct observer *observer)
+{
+	return renewal_take_failure(observer->renewal);
+}
+
+void observer_warn(const struct observer *observer, struct list *warnings)
+{
+	renewal_warn(observer->renewal, warnings);
+}
+
+uint64_t observer_set_aside(const struct observer *observer)
+{
+	return observer->set_aside;
 }
 
 void observer_take_denials(struct observer *observer, struct attempt *attempt)

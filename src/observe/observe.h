@@ -5,9 +5,11 @@
  * rewrite its memory after the check. */
 #pragma once
 
+#include "../base/access.h"
 #include "../base/error.h"
 #include "../base/list.h"
 #include "../request/result.h"
+#include "../sandbox/find.h"
 #include <stdbool.h>
 
 struct observer;
@@ -24,9 +26,18 @@ struct observed {
 	bool no_network;  /* it has none, and the host's must not be reached */
 	bool alone;	  /* no mounts: Landlock is the only wall around files */
 	const char *tmp;  /* the session's temporary files where they are not at /tmp, else NULL */
-	const struct list *writable; /* absolute real paths, /tmp included where it is private */
-	const struct list *masks;
+	const struct areas *areas;  /* what may be written, /tmp included where it is private, and
+				       what is masked or held read-only in it */
+	const struct list *guarded; /* trees in which names that run programs are guarded; NULL:
+				       none */
+	bool own_mounts;	    /* guarded names that were there are held by mounts */
+	const char *company;	    /* a file that all runs of this user share */
+	const char *quarantine;	    /* a directory to be made for what must not stay */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
+	const struct masks *covered; /* the masks that are renewed when they fall; NULL: none */
+	int pidfd;		     /* of init: what ends the run; -1: */
+	int control;		     /* the end of this does */
+	uint64_t disk; /* how much of it fallocate may set aside; 0: fallocate is not shown */
 };
 
 int observer_new(const struct observed *observed, struct observer **ret_observer,
@@ -37,6 +48,15 @@ void observer_free(struct observer *observer);
 int observer_fd(const struct observer *observer);
 /* Does what is to be done now, a bounded amount; never blocks. */
 void observer_serve(struct observer *observer);
+/* Why the run was ended by the observer, or NULL. */
+struct error *observer_take_failure(struct observer *observer);
+/* What the caller of the run should know. */
+void observer_warn(const struct observer *observer, struct list *warnings);
+/* After the command has ended: what must not stay where it is goes away. Adds lines for a person.
+ */
+void observer_end(struct observer *observer, struct list *lines);
+/* How much of the disk was set aside so far; more than may be, where that was tried. */
+uint64_t observer_set_aside(const struct observer *observer);
 /* Moves what was refused so far into the attempt, each object once. */
 void observer_take_denials(struct observer *observer, struct attempt *attempt);
 /* How many refused objects more there were than are listed, and how many calls could not be looked

@@ -4,8 +4,10 @@
 #pragma once
 
 #include "caller.h"
+#include "hold.h"
 #include "ledger.h"
 #include "observe.h"
+#include "renew.h"
 #include "resolver.h"
 #include <linux/seccomp.h>
 #include <sys/socket.h>
@@ -38,17 +40,27 @@ struct observer {
 	size_t bound_count;
 	struct waiting *waiting;
 	size_t waiting_count;
-	uint64_t unread; /* calls whose paths could not be read */
+	struct renewed renewed;
+	struct renewal *renewal;
+	struct holding holding;
+	uint32_t last_caller;
+	unsigned streak;    /* how often in a row it was the same */
+	bool together;	    /* callers wake us on their own processor */
+	uint64_t unread;    /* calls whose paths could not be read */
+	uint64_t set_aside; /* bytes that fallocate was let go on with */
 };
 
 enum trap_kind {
 	TRAP_OPEN,
-	TRAP_MAKE,   /* a name that must not exist yet */
+	TRAP_MAKE, /* a name that must not exist yet */
+	TRAP_SYMLINK,
 	TRAP_REMOVE, /* a name that goes away */
 	TRAP_RENAME,
 	TRAP_LINK,
-	TRAP_CHANGE,	   /* an existing object's mode, owner, times, attributes, length */
+	TRAP_CUT,	   /* a file's length */
+	TRAP_CHANGE,	   /* an existing object's mode, owner, times, attributes */
 	TRAP_CHANGE_BY_FD, /* the same of what an fd is open on */
+	TRAP_ALLOCATE,	   /* space without a write */
 	TRAP_CONNECT,
 	TRAP_BIND,
 	TRAP_SEND,
@@ -78,8 +90,37 @@ void refuse(struct observer *observer, const struct seccomp_notif *call, const s
 	    const char *operation, const char *object, const char *rule, int error);
 
 /* True where the walls let a name be written: a writable tree, the sandbox's own devices, its own
- * processes. */
-bool may_write(const struct observer *observer, const char *path, const char **ret_mask);
+ * processes. *ret_rule: the rule that takes it from what surrounds it; unchanged where none does.
+ */
+bool may_write(const struct observer *observer, const char *path, const char **ret_rule);
+
+/* Records a refusal of the call and answers it, if the walls would refuse it there; false if not.
+ */
+bool judge(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
+	   enum trap_kind kind, uint64_t flags, bool exists, const struct stat *st,
+	   const char *path);
+/* The same for a path below a directory that is masked; text: as the caller says it. */
+bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *call,
+		       const struct trap *trap, int directory, const char *text);
+/* Puts an fd of ours into the caller's table as the call's result. Takes ownership. */
+void answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
+/* An argument as an fd; `otherwise` where the call has none. */
+int argument(const struct seccomp_notif *call, int index, int otherwise);
+
+/* The mask of the caller, for as long as something is made for it. */
+mode_t take_umask(const struct seccomp_notif *call);
+extern const char rule_guarded[];
+
+/* Calls that make, move or remove names. */
+void serve_names_of_files(struct observer *observer, const struct seccomp_notif *call,
+			  const struct trap *trap);
+/* An open that could write, of what was found, performed. guard: what the path is. */
+void perform_open(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap, uint64_t flags, const struct found *found,
+		  enum guard guard);
+/* The same of one of the caller's own fds, by a path such as /dev/stderr. */
+void perform_reopen(struct observer *observer, const struct seccomp_notif *call, uint64_t flags,
+		    int fd);
 
 void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		 const struct trap *trap);

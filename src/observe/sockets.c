@@ -274,17 +274,10 @@ static void remember_bound(struct observer *observer, int directory, const char 
  * is not part of it. */
 static bool is_private(const struct observer *observer, const char *path)
 {
-	const struct list *writable = observer->observed->writable;
+	const struct area *area = areas_find(observer->observed->areas, path);
 
-	if (path_is_under(path, "/dev/shm") && !observer->observed->alone)
-		return true;
-	if (!list_has(writable, "/tmp"))
-		return false;
-	for (size_t i = 0; i < writable->count; i++)
-		if (strcmp(writable->items[i], "/tmp") != 0 &&
-		    path_is_under(path, writable->items[i]))
-			return false;
-	return path_is_under(path, "/tmp");
+	return (path_is_under(path, "/dev/shm") && !observer->observed->alone) ||
+	       (area && area->rule && strcmp(area->rule, AREA_PRIVATE) == 0);
 }
 
 static bool was_bound_inside(const struct observer *observer, const struct stat *st)

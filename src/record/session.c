@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions on disk: STATE/sessions/ID/tmp. */
+/* Sessions on disk: STATE/sessions/ID/tmp, and tmp-AGENT for each agent. */
 #include "session.h"
 #include "../base/io.h"
 #include "../base/path.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { NAME_MOST = 100, UNUSED_SECONDS = 7 * 24 * 3600, SWEEP_MOST = 100 };
+enum { NAME_MOST = 100, AGENT_MOST = 64, UNUSED_SECONDS = 7 * 24 * 3600, SWEEP_MOST = 100 };
 
 /* A pid alone comes again; with the time its process started it does not. 0: there is no such
  * process. */
@@ -35,7 +35,7 @@ static unsigned long long start_of(int pid)
 	return start;
 }
 
-char *session_default(void)
+char *session_default(const char *agent)
 {
 	int owner = isatty(0) || isatty(1) || isatty(2) ? getsid(0) : getppid();
 	unsigned long long start = start_of(owner);
@@ -45,7 +45,8 @@ char *session_default(void)
 		owner = getppid();
 		start = start_of(owner);
 	}
-	if (asprintf(&id, "pid-%d-%llu", owner, start) < 0)
+	if (asprintf(&id, "pid-%d-%llu%s%s", owner, start, agent ? "@" : "", agent ? agent : "") <
+	    0)
 		abort();
 	return id;
 }
@@ -60,14 +61,46 @@ bool session_is_name(const char *name)
 		       length;
 }
 
-int session_open(const char *state, const char *name, struct session *ret_session,
-		 struct error **ret_error)
+int session_check_agent(const char *agent, struct error **ret_error)
 {
-	_cleanup_free_ char *id = name ? strdup(name) : session_default(), *parent = NULL,
+	if (session_is_name(agent) && strlen(agent) <= AGENT_MOST)
+		return 0;
+	fail(ret_error, E_USAGE, "'%s' cannot be the id of an agent", agent);
+	return error_hint(ret_error, "use up to %d letters, digits and . _ - @ + :, no . first",
+			  AGENT_MOST);
+}
+
+/* 0 where it was there already, 1 where it was made. */
+static int make_tmp(const char *tmp)
+{
+	if (mkdir(tmp, 0700) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	/* As /tmp is: a program may look. The directory above it lets nobody in. */
+	return chmod(tmp, 01777) < 0 ? -errno : 1;
+}
+
+/* What commands of the agent find as /tmp/agent-ID. If one of them put something else there, it is
+ * between them. */
+static int make_scratch(const char *tmp, const char *agent)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (asprintf(&path, "%s/agent-%s", tmp, agent) < 0)
+		abort();
+	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+int session_open(const char *state, const char *name, const char *agent,
+		 struct session *ret_session, struct error **ret_error)
+{
+	_cleanup_free_ char *id = name ? strdup(name) : session_default(agent), *parent = NULL,
 			    *tmp = NULL;
 	char real[PATH_MAX];
 	struct stat st;
+	int r;
 
+	if (agent && (r = session_check_agent(agent, ret_error)) < 0)
+		return r;
 	if (!session_is_name(id)) {
 		fail(ret_error, E_USAGE, "'%s' cannot be the name of a session", id);
 		return error_hint(ret_error,
@@ -80,25 +113,21 @@ int session_open(const char *state, const char *name, struct session *ret_sessio
 		return error_hint(ret_error, "it must be writable: see XDG_STATE_HOME");
 	}
 	if (asprintf(&parent, "%s/sessions/%s", real, id) < 0 ||
-	    asprintf(&tmp, "%s/tmp", parent) < 0)
+	    asprintf(&tmp, "%s/tmp%s%s", parent, agent ? "-" : "", agent ? agent : "") < 0)
 		abort();
 	ret_session->fresh = false;
-	if (mkdir(tmp, 0700) < 0 && errno != EEXIST) {
-		int r = errno == ENOENT ? make_directories(parent, 0700) : -errno;
-
-		if (r < 0 || (mkdir(tmp, 0700) < 0 && errno != EEXIST)) {
-			fail_errno(ret_error, E_ENGINE, r < 0 ? -r : errno,
-				   "making the private /tmp %s", tmp);
-			return error_hint(
-				ret_error,
-				"the state directory must be writable: see XDG_STATE_HOME");
-		}
+	r = make_tmp(tmp);
+	if (r == -ENOENT && (r = make_directories(parent, 0700)) == 0 && (r = make_tmp(tmp)) >= 0)
 		ret_session->fresh = true;
-		/* As /tmp is: a program may look. The directory above it lets nobody in. */
-		chmod(tmp, 01777);
-	} else {
+	else if (r >= 0)
 		(void)utimensat(AT_FDCWD, parent, NULL,
 				0); /* a named session ends by not being used */
+	if (r >= 0 && agent)
+		r = make_scratch(tmp, agent);
+	if (r < 0) {
+		fail_errno(ret_error, E_ENGINE, -r, "making the private /tmp %s", tmp);
+		return error_hint(ret_error,
+				  "the state directory must be writable: see XDG_STATE_HOME");
 	}
 	ret_session->lock = open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (ret_session->lock < 0 || flock(ret_session->lock, LOCK_SH) < 0)

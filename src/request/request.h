@@ -31,6 +31,7 @@ struct limits {
 	uint64_t output; /* bytes of output after which the run ends */
 	uint64_t time_ns;
 	uint64_t idle_ns;
+	uint64_t files; /* open at once in one process */
 };
 
 struct request {
@@ -48,12 +49,15 @@ struct request {
 	bool has_level, has_network, has_approval; /* said by the caller, not the default */
 	enum approval approval;
 	enum preference sandbox;
-	bool escalated;		       /* wants to start without the sandbox */
-	char *policy, *profile;	       /* a file of its own, a named profile; each may be NULL */
-	struct list read, write, deny; /* file rules as given: paths or globs */
-	struct list sockets;	       /* host sockets by name or path */
-	struct list environment;       /* NAME=VALUE to set */
-	struct list keep_environment;  /* names to keep though they look secret */
+	bool escalated;		/* wants to start without the sandbox */
+	char *policy, *profile; /* a file of its own, a named profile; each may be NULL */
+	struct list read, write, read_only, deny; /* file rules as given: paths or globs */
+	struct list sockets;			  /* host sockets by name or path */
+	struct list environment;		  /* NAME=VALUE to set */
+	struct list keep_environment;		  /* names to keep though they look secret */
+	struct list allow_calls, deny_calls; /* system calls by name, besides the common ones */
+	struct list require;		     /* names of walls without which nothing runs */
+	struct list allow_hosts, deny_hosts; /* as a policy writes them */
 	struct limits limits;
 	uint64_t keep_output; /* bytes of each stream kept for the result */
 
@@ -83,10 +87,10 @@ int preference_from_name(const char *name);
 char *request_command_text(const struct request *request);
 
 /* The JSON form, keys as the flags of `ward run` are called ("workspace", "cwd", "level", "net",
- * "read", "write", "deny", "env", "keep_env", "timeout", ...) plus "argv" or "command". At most
- * REQUEST_LIMIT bytes; unknown keys, wrong types, NUL and text that is not UTF-8 are errors that
- * name the key. Fields that are absent keep what request_init gave. On failure nothing in *request
- * has changed. */
+ * "read", "write", "read_only", "deny", "env", "keep_env", "timeout", ...) plus "argv" or
+ * "command". At most REQUEST_LIMIT bytes; unknown keys, wrong types, NUL and text that is not UTF-8
+ * are errors that name the key. Fields that are absent keep what request_init gave. On failure
+ * nothing in *request has changed. */
 enum { REQUEST_LIMIT = 4 * 1024 * 1024 };
 int request_from_json(const char *text, size_t length, struct request *request,
 		      struct error **ret_error);

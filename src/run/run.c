@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop around a running command. */
 #include "run.h"
-#include "usage.h"
+#include "watch.h"
 #include "../base/units.h"
 #include "../sys/kernel.h"
 
@@ -22,29 +22,21 @@ static const int passed_on[] = {SIGINT,	 SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 /* After a kill, how long the caller's reader may take for what is still in our buffers. */
 static const uint64_t flush_ns = 1000000000;
 
-/* How often the processes inside are counted, and what they may use where nobody said otherwise:
- * enough for any build, and an end for a fork bomb and a leak before the machine is out of memory.
- */
-static const uint64_t count_ns = 250000000;
-enum { PROCESSES = 8192, MEMORY_PERCENT = 80 };
-
 struct run {
 	struct entry *entry;
 	struct streams *streams;
-	const struct limits *limits;
+	struct watch watch;
+	struct watched watched;
 	const struct attendant *attendant;
 	struct outcome *outcome;
 	struct pump *keys, *screen; /* the terminal, both ways */
 	int signals;
-	int proc; /* the sandbox's /proc; -1: none of its own */
-	uint64_t most_memory, most_processes;
-	uint64_t next_count;
-	uint64_t started, deadline, killed; /* monotonic; 0: not yet, none */
-	bool keyboard;			    /* the command has the terminal */
-	bool has_modes; /* the pty has the modes of the terminal as a job finds it */
-	bool told;	/* init has said how the command ended */
-	bool ended;	/* nothing inside is left but perhaps init itself */
-	bool gone;	/* init, too */
+	uint64_t started, killed; /* monotonic; 0: not yet, none */
+	bool keyboard;		  /* the command has the terminal */
+	bool has_modes;		  /* the pty has the modes of the terminal as a job finds it */
+	bool told;		  /* init has said how the command ended */
+	bool ended;		  /* nothing inside is left but perhaps init itself */
+	bool gone;		  /* init, too */
 };
 
 static void relay_signals(sigset_t *set)
@@ -82,7 +74,9 @@ static void end_sandbox(struct run *run, enum run_limit limit)
 		return;
 	run->outcome->limit = limit;
 	run->outcome->timed_out = limit == LIMIT_TIME;
+	watch_last(&run->watch, &run->watched);
 	run->killed = monotonic_ns();
+	(void)cgroup_thaw(run->watch.group); /* what is frozen cannot be ended */
 	if (run->entry->walls & WALL_BIT(WALL_PID_NAMESPACE))
 		sys_pidfd_send_signal(run->entry->pidfd,
 				      SIGKILL); /* pid 1: nothing inside survives it */
@@ -154,6 +148,10 @@ static bool hear_init(struct run *run)
 	if (length != sizeof(event)) {
 		close_fd(&run->entry->control);
 		return false;
+	}
+	if (event.interim) {
+		run->watched.reaped_written = event.written_bytes;
+		return true;
 	}
 	if (event.stopped) {
 		if (!run->gone)
@@ -235,30 +233,43 @@ static bool output_finished(const struct run *run)
 
 static int patience(const struct run *run)
 {
-	uint64_t now = monotonic_ns(), until = run->killed ? run->killed + flush_ns : run->deadline;
+	uint64_t now = monotonic_ns();
+	uint64_t until = run->killed ? run->killed + flush_ns : watch_until(&run->watch);
 
 	if (run->ended && !run->killed)
 		return 100;
-	if (!run->killed && run->proc >= 0 && (!until || run->next_count < until))
-		until = run->next_count;
 	if (!until)
 		return run->streams->input && isatty(run->streams->input->from) ? 500 : -1;
 	return until <= now ? 0 : (int)MIN((until - now) / 1000000 + 1, (uint64_t)3600 * 1000);
 }
 
-static void check_usage(struct run *run)
+static void check_limits(struct run *run)
 {
-	struct usage usage;
+	const struct attendant *attendant = run->attendant;
+	uint64_t next = run->watch.next;
+	enum run_limit passed;
 
-	if (run->proc < 0 || run->killed || monotonic_ns() < run->next_count)
+	if (run->killed)
 		return;
-	if (usage_count(run->proc, run->most_processes + 1, &usage) == 0) {
-		if (usage.processes > run->most_processes)
-			end_sandbox(run, LIMIT_PROCESSES);
-		else if (usage.memory > run->most_memory)
-			end_sandbox(run, LIMIT_MEMORY);
-	}
-	run->next_count = monotonic_ns() + count_ns;
+	run->watched.output = output_so_far(run->streams);
+	run->watched.set_aside = attendant->set_aside ? attendant->set_aside(attendant->data) : 0;
+	passed = watch_look(&run->watch, &run->watched);
+	if (passed != LIMIT_NONE)
+		end_sandbox(run, passed);
+	else if (run->watch.next != next && watch_asks_init(&run->watch))
+		order(run, INIT_COUNT, 0); /* for the next look */
+}
+
+void run_pause(struct run *run)
+{
+	watch_pause(&run->watch);
+	order(run, INIT_PAUSE, 0);
+}
+
+void run_resume(struct run *run)
+{
+	order(run, INIT_RESUME, 0);
+	watch_resume(&run->watch);
 }
 
 static void serve_once(struct run *run)
@@ -305,11 +316,7 @@ static void serve_once(struct run *run)
 						   input */
 		run->streams->input = NULL;
 	}
-	if (run->deadline && monotonic_ns() >= run->deadline)
-		end_sandbox(run, LIMIT_TIME);
-	check_usage(run);
-	if (run->limits->output && output_so_far(run->streams) > run->limits->output)
-		end_sandbox(run, LIMIT_OUTPUT);
+	check_limits(run);
 }
 
 static void start_terminal(struct run *run)
@@ -332,16 +339,28 @@ static void start_terminal(struct run *run)
 	}
 }
 
-/* Where init was killed with everything else, only its parent learns what it used. */
+/* Where init was killed with everything else, only its parent learns what it used; and of those
+ * that init could not reap only what was seen. */
 static void collect(struct run *run)
 {
 	struct outcome *outcome = run->outcome;
+	const struct attendant *attendant = run->attendant;
+	struct usage *used = &run->watch.used;
 	struct rusage usage;
+	enum run_limit why;
 
+	if (attendant->set_aside)
+		run->watched.set_aside = attendant->set_aside(attendant->data);
+	used->cpu_ns = MAX(used->cpu_ns, (uint64_t)(outcome->cpu_ms * 1e6));
+	used->written = MAX(used->written, outcome->io_write);
+	why = watch_why(&run->watch, &run->watched, run->told ? outcome->status : 0);
+	if (outcome->limit == LIMIT_NONE && !outcome->exec_error)
+		outcome->limit = why;
 	if (run->told)
 		return;
 	outcome->status = SIGKILL;
-	if (run->deadline && monotonic_ns() >= run->deadline) {
+	if (outcome->limit == LIMIT_NONE && run->watch.deadline &&
+	    monotonic_ns() >= run->watch.deadline) {
 		/* Init kept the time while we were stopped. */
 		outcome->timed_out = true;
 		outcome->limit = LIMIT_TIME;
@@ -353,17 +372,16 @@ static void collect(struct run *run)
 				  (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
 		outcome->max_rss_kb = (uint64_t)usage.ru_maxrss;
 	}
+	outcome->cpu_ms = MAX(outcome->cpu_ms, (double)used->cpu_ns / 1e6);
+	outcome->io_write = MAX(outcome->io_write, used->written);
 }
 
 int run_serve(struct entry *entry, struct streams *streams, const struct limits *limits,
-	      const struct attendant *attendant, struct outcome *ret_outcome,
+	      struct cgroup *group, const struct attendant *attendant, struct outcome *ret_outcome,
 	      struct error **ret_error)
 {
-	struct run run = {.entry = entry,
-			  .streams = streams,
-			  .limits = limits,
-			  .attendant = attendant,
-			  .outcome = ret_outcome};
+	struct run run = {
+		.entry = entry, .streams = streams, .attendant = attendant, .outcome = ret_outcome};
 	sigset_t set;
 
 	*ret_outcome = (struct outcome){0};
@@ -375,15 +393,9 @@ int run_serve(struct entry *entry, struct streams *streams, const struct limits 
 		close_fd(&streams->close_after_start[i]);
 	start_terminal(&run);
 	run.started = monotonic_ns();
-	if (limits->time_ns)
-		run.deadline = run.started + limits->time_ns;
-	run.proc = entry->walls & WALL_BIT(WALL_PROC)
-			   ? openat(entry->root, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC)
-			   : -1;
-	run.next_count = run.started + count_ns;
-	run.most_memory =
-		limits->memory ? limits->memory : usage_of_machine() / 100 * MEMORY_PERCENT;
-	run.most_processes = limits->processes ? limits->processes : PROCESSES;
+	watch_begin(&run.watch, entry, limits, group);
+	if (attendant->begun)
+		attendant->begun(attendant->data, &run);
 	while (!output_finished(&run))
 		serve_once(&run);
 	terminal_restore(streams);
@@ -395,7 +407,7 @@ int run_serve(struct entry *entry, struct streams *streams, const struct limits 
 		if (offset >= 0)
 			lseek(streams->input_file, offset, SEEK_SET);
 	}
-	close_fd(&run.proc);
+	watch_done(&run.watch);
 	pump_free(run.screen);
 	pump_free(run.keys);
 	close(run.signals);

@@ -4,14 +4,21 @@
 #pragma once
 
 #include "../request/result.h"
+#include "../sandbox/cgroup.h"
 #include "../sandbox/sandbox.h"
 #include "streams.h"
+
+struct run;
 
 /* Somebody else with something to do while the command runs. */
 struct attendant {
 	int fd; /* readable when there is; -1: nobody */
 	void (*serve)(void *data);
 	void *data;
+	/* Bytes of the disk that calls it was shown have set aside; may be NULL. */
+	uint64_t (*set_aside)(void *data);
+	/* The run, for run_pause, before anything is served; may be NULL. */
+	void (*begun)(void *data, struct run *run);
 };
 
 struct outcome {
@@ -34,7 +41,13 @@ struct dispositions {
 
 /* The signals that ward passes on are blocked from here on and read by run_serve. */
 void run_block_signals(struct dispositions *ret_before);
-/* Serves until the command and everything it left behind are gone. limits are the request's. */
+/* Serves until the command and everything it left behind are gone. limits are the request's; group
+ * may be NULL. */
 int run_serve(struct entry *entry, struct streams *streams, const struct limits *limits,
-	      const struct attendant *attendant, struct outcome *ret_outcome,
+	      struct cgroup *group, const struct attendant *attendant, struct outcome *ret_outcome,
 	      struct error **ret_error);
+
+/* While a person is asked, wall and idle time stand still, here and in init; pauses may be nested.
+ * For whoever is served by run_serve, from inside it. */
+void run_pause(struct run *run);
+void run_resume(struct run *run);

@@ -44,14 +44,25 @@ static void add_if_there(struct allow *allow, char kind, const char *path)
 		add(allow, kind, path, &st);
 }
 
-static bool is_denied(const struct allow *allow, const char *path)
+/* What the innermost rule about a path makes of it. Names that run programs are left to the
+ * supervisor, which performs every change where there are no mounts. */
+static bool is_denied(const struct allow *allow, char kind, const char *path)
 {
+	const struct mask *innermost = NULL;
+
 	for (size_t i = 0; allow->whole && i < ELEMENTS(replaced); i++)
 		if (strcmp(path, replaced[i]) == 0)
 			return true;
-	for (size_t i = 0; i < allow->masks->count; i++)
-		if (path_is_under(path, allow->masks->items[i].path))
-			return true;
+	for (size_t i = 0; i < allow->masks->count; i++) {
+		const struct mask *mask = &allow->masks->items[i];
+
+		if (!mask->guard && path_is_under(path, mask->path) &&
+		    (!innermost || strlen(mask->path) > strlen(innermost->path)))
+			innermost = mask;
+	}
+	if (innermost && (mask_hides(innermost) || (kind == 'w' && (innermost->kind == MASK_HOLD ||
+								    innermost->kind == MASK_OPEN))))
+		return true;
 	return allow->held && list_has(allow->held, path);
 }
 
@@ -60,8 +71,10 @@ static bool holds_denied(const struct allow *allow, const char *path)
 	if (allow->whole && strcmp(path, "/") == 0)
 		return true;
 	for (size_t i = 0; i < allow->masks->count; i++)
-		if (path_is_under(allow->masks->items[i].path, path))
-			return true;
+		if (!allow->masks->items[i].guard &&
+		    strcmp(allow->masks->items[i].path, path) != 0 &&
+		    path_is_under(allow->masks->items[i].path, path))
+			return true; /* or opened in what is denied, which needs the same */
 	for (size_t i = 0; allow->held && i < allow->held->count; i++)
 		if (path_is_under(allow->held->items[i], path))
 			return true;
@@ -78,7 +91,7 @@ static int add_tree(struct allow *allow, char kind, const char *path, unsigned d
 	int r = 0;
 
 	if (lstat(path, &st) < 0 || S_ISLNK(st.st_mode) || S_ISSOCK(st.st_mode) ||
-	    is_denied(allow, path))
+	    is_denied(allow, kind, path))
 		return 0; /* what a link leads to is allowed, or not, where it lies */
 	if (!S_ISDIR(st.st_mode) || !holds_denied(allow, path)) {
 		add(allow, kind, path, &st);
@@ -114,9 +127,16 @@ int allow_records(const struct sandbox *sandbox, const struct masks *masks, cons
 	int r = add_tree(&allow, 'r', "/", 0, ret_error);
 
 	allow.whole = false;
+	for (size_t i = 0; r == 0 && i < masks->count; i++) /* in what is denied as a whole */
+		if (masks->items[i].kind == MASK_OPEN || masks->items[i].kind == MASK_WRITE)
+			r = add_tree(&allow, 'r', masks->items[i].path, 0, ret_error);
 	allow.held = held;
 	for (size_t i = 0; r == 0 && i < sandbox->writable->count; i++)
 		r = add_tree(&allow, 'w', sandbox->writable->items[i], 0, ret_error);
+	for (size_t i = 0; r == 0 && i < masks->count; i++)
+		if (!masks->items[i].guard &&
+		    (masks->items[i].kind == MASK_RELEASE || masks->items[i].kind == MASK_WRITE))
+			r = add_tree(&allow, 'w', masks->items[i].path, 0, ret_error);
 	for (size_t i = 0; i < held->count; i++)
 		add_if_there(&allow, 'r', held->items[i]);
 	/* Below ward's own state, which is denied: nothing in it is. */

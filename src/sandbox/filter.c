@@ -144,7 +144,7 @@ static const struct bpf_rule io_priority_of_one[] = {
 };
 
 /* In the order of the numbers. */
-static const struct bpf_call calls[] = {
+static struct bpf_call calls[] = {
 	{SYS_read, ALLOW},
 	{SYS_write, ALLOW},
 	{SYS_open, ALLOW, open_flags},
@@ -501,18 +501,63 @@ static const struct bpf_call calls[] = {
 	{462 /* mseal */, ALLOW},
 };
 
-int filter_build(bool notify, const struct filter_rung *rung,
+void filter_trap_allocation(void)
+{
+	for (size_t i = 0; i < ELEMENTS(calls); i++)
+		if (calls[i].number == SYS_fallocate)
+			calls[i].action = NOTIFY;
+}
+
+const struct bpf_call *filter_table(size_t *ret_count)
+{
+	*ret_count = ELEMENTS(calls);
+	return calls;
+}
+
+/* The table with the changes, in the order of the numbers. */
+static size_t change(const struct filter_changes *changes, struct bpf_call *changed)
+{
+	size_t count = 0, next = 0;
+
+	for (int number = 0; number < CALL_ROOM; number++) {
+		struct bpf_call call = {number, ABSENT, NULL};
+		bool known = next < ELEMENTS(calls) && calls[next].number == number;
+
+		if (known)
+			call = calls[next++];
+		if (call_set_has(&changes->allowed, number) &&
+		    call_standing(number, /* ret_why= */ NULL) == CALL_ADDABLE) {
+			call = (struct bpf_call){number, ALLOW, NULL};
+			known = true;
+		}
+		if (call_set_has(&changes->denied, number) && !call_is_essential(number)) {
+			call = (struct bpf_call){number, REFUSE, NULL};
+			known = true;
+		}
+		if (known)
+			changed[count++] = call;
+	}
+	return count;
+}
+
+int filter_build(bool notify, const struct filter_changes *changes, const struct filter_rung *rung,
 		 struct sock_filter program[static BPF_ROOM])
 {
-	static struct bpf_call changed[ELEMENTS(calls)];
+	static struct bpf_call changed[CALL_ROOM]; /* too large for a comfortable stack */
+	const struct bpf_call *table = calls;
+	size_t count = ELEMENTS(calls);
 	int length;
 
-	if (rung) {
+	if (!call_set_is_empty(&changes->allowed) || !call_set_is_empty(&changes->denied)) {
+		count = change(changes, changed);
+		table = changed;
+	} else if (rung) {
 		memcpy(changed, calls, sizeof(calls));
-		filter_descend(notify, rung, changed, ELEMENTS(calls));
+		table = changed;
 	}
-	length = bpf_build(AUDIT_ARCH_X86_64, rung ? changed : calls, ELEMENTS(calls), ABSENT,
-			   program);
+	if (rung) /* after what a policy adds: a rung opens nothing */
+		filter_descend(notify, rung, changed, count);
+	length = bpf_build(AUDIT_ARCH_X86_64, table, count, ABSENT, program);
 	for (int i = 0; !notify && i < length; i++)
 		if (program[i].code == (BPF_RET | BPF_K) && program[i].k == NOTIFY)
 			program[i].k = ALLOW;

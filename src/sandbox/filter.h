@@ -4,8 +4,16 @@
 #pragma once
 
 #include "bpf.h"
+#include "../sys/calls.h"
 #include <stdbool.h>
 #include <stdint.h>
+
+/* What a policy changes in the table: calls that are added to it, and calls that get EPERM. Denied
+ * beats allowed. What the table gives within bounds keeps them, what is never given stays refused,
+ * and what no program starts without stays given. */
+struct filter_changes {
+	struct call_set allowed, denied;
+};
 
 /* What the filter must do besides, on a rung below the full set of walls. */
 struct filter_rung {
@@ -20,9 +28,14 @@ struct filter_rung {
 	uint32_t pass[4];   /* what init shows to be let send its own signals; from getrandom */
 };
 
+/* The table before any change, for the tests; in the order of the numbers. */
+const struct bpf_call *filter_table(size_t *ret_count);
+
+/* From here on the supervisor is shown fallocate as well, by which a disk fills without a write. */
+void filter_trap_allocation(void);
 /* With notify off, calls that the supervisor would be shown simply meet the other walls. rung: NULL
  * where nothing was lost. Returns the length, or -errno. */
-int filter_build(bool notify, const struct filter_rung *rung,
+int filter_build(bool notify, const struct filter_changes *changes, const struct filter_rung *rung,
 		 struct sock_filter program[static BPF_ROOM]);
 
 /* Changes a copy of the table for a rung. The rules it makes live until the next call. */

@@ -1,143 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk. */
+/* From rules to masks: the paths that the rules mean are collected, put in order, and judged from
+ * the root down. Between two of them nothing changes, because no rule speaks there. */
 #include "find.h"
+#include "../base/guard.h"
+#include "walk.h"
 #include "../base/path.h"
 #include "../base/units.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
-enum { DEPTH = 128, BUFFER = 32 * 1024, MASKS = 5000 };
+enum { MASKS = 5000, POINTS = 200000, GUARDED_MOST = 1000, GUARDED_OPENED_MOST = 120 };
 static const uint64_t walk_ns = 10ull * 1000 * 1000 * 1000;
-static const unsigned walk_entries = 5000000;
 
-struct entry64 { /* as getdents64 gives it */
-	uint64_t inode;
-	int64_t next;
-	uint16_t length;
-	uint8_t type;
-	char name[];
+/* A path that a rule means. */
+struct point {
+	char *path;
+	const struct file_rule *rule;
+	dev_t device;
+	ino_t inode;
+	bool is_directory;
 };
 
-struct walk {
+struct finding {
 	const struct search *search;
-	struct masks *masks;
 	uint64_t deadline;
-	unsigned entries;
-	const char *const *patterns; /* that are matched against whole paths; NULL-terminated */
-	char path[PATH_MAX];
+	struct point *points;
+	size_t count, room;
+	struct list covered;	     /* directories in which nothing needs to be looked for */
+	struct list reopened;	     /* patterns of rules that open something */
+	struct list trees;	     /* that are to be writable */
+	bool *found;		     /* for each rule: it means something that exists */
+	struct file_rule *own_rules; /* the rules, links resolved */
+	size_t rule_count;
+	struct file_rules guards; /* those about names that run programs */
+	struct list texts;	  /* of resolved patterns */
+	size_t opened, guarded;
 };
 
-static bool matches_any(const struct list *patterns, const char *path)
-{
-	for (size_t i = 0; i < patterns->count; i++)
-		if (path_is_under(path, patterns->items[i]) ||
-		    path_matches(patterns->items[i], path, NULL))
-			return true;
-	return false;
-}
+/* Closed to us, but perhaps not to the command, if it is its owner. */
+static const struct file_rule rule_closed = {
+	.access = ACCESS_DENY, .weight = WEIGHT_ALWAYS, .pattern = (char *)""};
 
-static bool name_is_denied(const struct search *search, const char *name)
+static int add_point(struct finding *finding, const char *path, const struct file_rule *rule,
+		     const struct stat *st, struct error **ret_error)
 {
-	bool denied = false;
-
-	for (size_t i = 0; i < search->names->count && !denied; i++)
-		denied = fnmatch(search->names->items[i], name, FNM_NOESCAPE) == 0;
-	for (size_t i = 0; i < search->not_names->count && denied; i++)
-		denied = fnmatch(search->not_names->items[i], name, FNM_NOESCAPE) != 0;
-	return denied;
-}
-
-static bool already_covered(const struct masks *masks, const char *path)
-{
-	for (size_t i = 0; i < masks->count; i++)
-		if (masks->items[i].is_directory ? path_is_under(path, masks->items[i].path)
-						 : strcmp(path, masks->items[i].path) == 0)
-			return true;
-	return false;
-}
-
-static void add(struct masks *masks, const char *path, const struct stat *st)
-{
-	if (masks->count == masks->room) {
-		masks->room = MAX(masks->room * 2, (size_t)16);
-		masks->items = reallocarray(masks->items, masks->room, sizeof(*masks->items));
+	if (finding->count >= POINTS) {
+		fail(ret_error, E_ENGINE, "the rules about files mean more than %d files", POINTS);
+		return error_hint(ret_error, "name directories instead: %s",
+				  rule->said ? rule->said : rule->pattern);
 	}
-	if (!masks->items)
-		abort();
-	masks->items[masks->count++] =
-		(struct mask){strdup(path), st->st_dev, st->st_ino, S_ISDIR(st->st_mode)};
-}
-
-enum why {
-	DENIED_BY_DEFAULT,
-	DENIED_BY_NAME, /* a name in the workspace */
-	DENIED_ALWAYS,
-};
-
-static int mask(struct walk *walk, const char *path, enum why why, unsigned depth,
-		struct error **ret_error);
-
-/* A denied directory with an exception somewhere below it: its entries are denied one by one. */
-static int mask_entries(struct walk *walk, const char *path, unsigned depth,
-			struct error **ret_error)
-{
-	DIR *directory = opendir(path);
-	struct dirent *entry;
-	char child[PATH_MAX];
-	int r = 0;
-
-	if (!directory)
-		return errno == ENOENT || errno == EACCES
-			       ? 0
-			       : fail_errno(ret_error, E_ENGINE, errno, "reading %s", path);
-	while (r == 0 && (entry = readdir(directory))) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		if (snprintf(child, sizeof(child), "%s/%s", path, entry->d_name) >=
-		    (int)sizeof(child))
-			r = fail(ret_error, E_ENGINE, "a path below %s is too long to be masked",
-				 path);
-		else
-			r = mask(walk, child, DENIED_BY_DEFAULT, depth + 1, ret_error);
+	if (finding->count == finding->room) {
+		finding->room = MAX(finding->room * 2, (size_t)64);
+		finding->points =
+			reallocarray(finding->points, finding->room, sizeof(*finding->points));
+		if (!finding->points)
+			abort();
 	}
-	closedir(directory);
-	return r;
+	finding->points[finding->count++] =
+		(struct point){strdup(path), rule, st->st_dev, st->st_ino, S_ISDIR(st->st_mode)};
+	if (rule >= finding->own_rules && rule < finding->own_rules + finding->rule_count)
+		finding->found[rule - finding->own_rules] = true;
+	return 0;
 }
 
-static bool exception_below(const struct list *except, const char *path)
-{
-	for (size_t i = 0; i < except->count; i++) {
-		_cleanup_free_ char *fixed = path_fixed_part(except->items[i]);
-
-		if (path_is_under(fixed, path) ||
-		    (path_has_glob(except->items[i]) && path_is_under(path, fixed)))
-			return true;
-	}
-	return false;
-}
-
-/* True where a mask would cover the ground the command stands on, which hides nothing and breaks
- * everything. */
+/* A mask would cover the ground the command stands on. */
 static bool is_ground(const struct search *search, const char *path)
 {
 	return path_is_under(search->workspace, path);
 }
 
-/* The host's /tmp is not there inside, but for what is writable in it. */
-static bool is_hidden(const struct search *search, const char *path)
+/* The host's /run is not there inside, nor its /tmp but for what is writable in it. */
+static bool is_hidden(const struct finding *finding, const char *path)
 {
+	if (path_is_under(path,
+			  "/run")) /* docker.sock, for one; nothing below it is ever writable */
+		return true;
 	if (!path_is_under(path, "/tmp"))
 		return false;
-	for (size_t i = 0; i < search->writable->count; i++)
-		if (path_is_under(path, search->writable->items[i]))
+	for (size_t i = 0; i < finding->trees.count; i++)
+		if (path_is_under(path, finding->trees.items[i]))
 			return false;
 	return true;
 }
@@ -157,253 +103,514 @@ static bool is_system(const char *path)
 
 /* A directory on the way is closed to us. If it is ours, the command could open it again: then it
  * is masked as a whole. */
-static int mask_closed(struct walk *walk, const char *path, struct error **ret_error)
+static int deny_closed(void *data, const char *path, struct error **ret_error)
 {
+	struct finding *finding = data;
 	_cleanup_free_ char *parent = strdup(path);
-	struct stat st;
+	struct stat st = {0};
 	char *slash;
 
-	while (parent && (slash = strrchr(parent, '/')) && slash != parent) {
+	while (parent && lstat(parent, &st) < 0 && (slash = strrchr(parent, '/')) &&
+	       slash != parent)
 		*slash = '\0';
-		if (lstat(parent, &st) == 0)
-			break;
-	}
-	if (!parent || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-	    already_covered(walk->masks, parent))
+	if (!parent || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || is_hidden(finding, parent))
 		return 0;
-	if (is_hidden(walk->search, parent))
-		return 0;
-	if (is_ground(walk->search, parent))
+	if (is_ground(finding->search, parent))
 		return fail(ret_error, E_ENGINE, "%s cannot be looked into", parent);
-	add(walk->masks, parent, &st);
-	return 0;
+	return add_point(finding, parent, &rule_closed, &st, ret_error);
 }
 
-/* Links in path are looked through, so that what is covered is the thing itself. Where the name
- * alone speaks for it, whoever filled the workspace chose the name: a link of such a name is
- * followed to a file only. */
-static int mask(struct walk *walk, const char *path, enum why why, unsigned depth,
-		struct error **ret_error)
+/* Closed to this user anyway, and not theirs to open: the system's own permissions are the mask. */
+static bool is_closed_natively(const char *path, const struct stat *st)
 {
-	const struct search *search = walk->search;
-	bool always = why == DENIED_ALWAYS;
+	return st->st_uid != geteuid() && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0 &&
+	       faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0 &&
+	       faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0;
+}
+
+/* Links are looked through, so that what is covered is the thing itself. Where a pattern speaks for
+ * it, whoever filled the workspace chose the name: a link of such a name is followed to a file
+ * only. */
+static int deny_path(struct finding *finding, const struct file_rule *rule, const char *path,
+		     struct error **ret_error)
+{
+	const struct search *search = finding->search;
 	char real[PATH_MAX];
 	struct stat st;
 
-	if (depth > DEPTH)
-		return fail(ret_error, E_ENGINE, "%s is nested too deeply to be masked", path);
-	if (walk->masks->count >= MASKS) {
-		fail(ret_error, E_ENGINE, "there are more than %d secrets to be masked", MASKS);
-		return error_hint(
-			ret_error,
-			"choose a smaller --workspace, or let some be read: --read '**/.env.*'");
-	}
-	if (path_real(path, real, &st) < 0)
-		/* Most are not there, and one look tells. */
-		return errno == EACCES ? mask_closed(walk, path, ret_error) : 0;
-	if (!always && (matches_any(search->except, path) || matches_any(search->except, real)))
-		return 0;
-	if (is_ground(search, real) && always) {
-		fail(ret_error, E_USAGE, "%s holds the workspace and cannot be denied", real);
-		return error_hint(ret_error, "choose another --workspace, or deny what lies in it");
-	}
-	if (already_covered(walk->masks, real) || is_ground(search, real) ||
-	    is_hidden(search, real))
-		return 0;
-	if (why == DENIED_BY_NAME && !path_is_under(real, search->workspace) &&
+	if (path_real(path, real, &st) < 0) /* most are not there, and one look tells */
+		return errno == EACCES ? deny_closed(finding, path, ret_error) : 0;
+	if (!rule->exact && strcmp(real, path) != 0 && !path_is_under(real, search->workspace) &&
 	    (!S_ISREG(st.st_mode) || is_system(real)))
 		return 0;
-	/* Closed to this user anyway, and not theirs to open: the system's own permissions are the
-	 * mask. */
-	if (st.st_uid != geteuid() && faccessat(AT_FDCWD, real, R_OK, AT_EACCESS) < 0 &&
-	    faccessat(AT_FDCWD, real, X_OK, AT_EACCESS) < 0 &&
-	    faccessat(AT_FDCWD, real, W_OK, AT_EACCESS) < 0)
+	/* By default nothing is hidden from whoever works there. */
+	if (rule->weight == WEIGHT_DEFAULT && is_ground(search, real))
 		return 0;
-	if (!always && S_ISDIR(st.st_mode) && exception_below(search->except, real))
-		return mask_entries(walk, real, depth, ret_error);
-	add(walk->masks, real, &st);
-	return 0;
-}
-
-static int walk_directory(struct walk *walk, int fd, size_t length, enum why why, unsigned depth,
-			  struct error **ret_error);
-
-static bool pattern_matches(const struct walk *walk, const char *path)
-{
-	for (size_t i = 0; walk->patterns[i]; i++)
-		if (path_matches(walk->patterns[i], path, NULL))
-			return true;
-	return false;
-}
-
-/* Git's loose objects lie in up to 256 directories by the first two digits of their hashes, and
- * nobody keeps secrets there. No run can move one there either: what lies above a secret cannot be
- * renamed. */
-static bool is_object_directory(const struct walk *walk, size_t length, const char *name)
-{
-	static const char objects[] = "/.git/objects", digits[] = "0123456789abcdef";
-	size_t tail = sizeof(objects) - 1;
-
-	return strlen(name) == 2 && strspn(name, digits) == 2 && length > tail &&
-	       strncmp(walk->path + length - tail, objects, tail) == 0;
-}
-
-/* One entry of a directory that walk->path (length bytes of it) names. */
-static int walk_entry(struct walk *walk, int directory, size_t length, const struct entry64 *entry,
-		      enum why why, unsigned depth, struct error **ret_error)
-{
-	const char *name = entry->name;
-	size_t name_length = strlen(name);
-	bool named = why == DENIED_BY_NAME && name_is_denied(walk->search, name);
-	bool may_be_directory = entry->type == DT_DIR || entry->type == DT_UNKNOWN;
-	char found[PATH_MAX];
-	int child;
-
-	if (!may_be_directory && !named && !walk->patterns[0])
+	if (is_hidden(finding, real) || is_closed_natively(real, &st))
 		return 0;
-	if (length + name_length + 2 > sizeof(walk->path))
-		return fail(ret_error, E_ENGINE, "a path below %s is too long to be searched",
-			    walk->path);
-	walk->path[length] = '/';
-	memcpy(walk->path + length + 1, name, name_length + 1);
-	if (named || pattern_matches(walk, walk->path)) {
-		strcpy(found, walk->path);
-		return mask(walk, found, why, depth, ret_error);
-	}
-	if (!may_be_directory || is_object_directory(walk, length, name) ||
-	    already_covered(walk->masks, walk->path))
-		return 0; /* what is masked as a whole, ward's own state too, may be of any depth */
-	child = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (child >= 0)
-		return walk_directory(walk, child, length + 1 + name_length, why, depth + 1,
-				      ret_error);
-	/* Gone since: builds beside us make and remove directories all the time. Another run cannot
-	 * move one with a secret. */
-	if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
-		return 0;
-	/* Closed to us; its owner could open it again, and then what lies below would be seen. */
-	strcpy(found, walk->path);
-	return mask(walk, found, why, depth, ret_error);
+	if (rule->weight == WEIGHT_ALWAYS && S_ISDIR(st.st_mode))
+		list_add(&finding->covered, real);
+	if (rule->weight == WEIGHT_SAID && rule->exact && S_ISDIR(st.st_mode) &&
+	    !walk_may_be_reopened(&finding->reopened, real))
+		list_add(&finding->covered, real);
+	return add_point(finding, real, rule, &st, ret_error);
 }
 
-/* Everything below walk->path (length bytes of it), which fd is open on. Takes ownership of fd. */
-static int walk_directory(struct walk *walk, int fd, size_t length, enum why why, unsigned depth,
-			  struct error **ret_error)
+static int found(void *data, const struct file_rule *rule, const char *path,
+		 struct error **ret_error)
 {
-	_cleanup_close_ int directory = fd;
-	_Alignas(8) char buffer[BUFFER];
+	struct finding *finding = data;
+	struct stat st;
+
+	if (rule->access == ACCESS_DENY)
+		return deny_path(finding, rule, path, ret_error);
+	/* A link opens nothing: where it leads was not named. */
+	if (lstat(path, &st) < 0 || S_ISLNK(st.st_mode))
+		return 0;
+	if (rule->access == ACCESS_WRITE && path_is_under(path, "/tmp"))
+		list_add(&finding->trees, path);
+	return add_point(finding, path, rule, &st, ret_error);
+}
+
+/* A rule without a glob: its path is simply looked at. What opens has had its links resolved
+ * before, and must be what it was then. */
+static int look_at(struct finding *finding, const struct file_rule *rule, struct error **ret_error)
+{
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (rule->access == ACCESS_DENY)
+		return deny_path(finding, rule, rule->pattern, ret_error);
+	if (path_real(rule->pattern, real, &st) < 0 || strcmp(real, rule->pattern) != 0)
+		return 0;
+	return add_point(finding, real, rule, &st, ret_error);
+}
+
+/* The links on the way to a rule's fixed part were resolved: it means that from now on. */
+static void set_top(struct finding *finding, struct file_rule *rule, const char *top)
+{
+	const char *rest = rule->pattern + (rule->fixed > 1 ? rule->fixed : 0);
+
+	if (rule->exact && strcmp(top, rule->pattern) == 0)
+		return;
+	list_add_printf(&finding->texts, "%s%s", strcmp(top, "/") == 0 && *rest ? "" : top, rest);
+	rule->pattern = finding->texts.items[finding->texts.count - 1];
+	file_rule_measure(rule);
+}
+
+/* The directory in which a pattern is looked for, links in it resolved. */
+static char *top_of(const struct file_rule *rule)
+{
+	_cleanup_free_ char *fixed = path_fixed_part(rule->pattern);
+	char real[PATH_MAX];
+	struct stat st;
+
+	return path_real(fixed, real, &st) == 0 && S_ISDIR(st.st_mode) ? strdup(real) : NULL;
+}
+
+/* One walk for all patterns below one top. */
+static int walk(struct finding *finding, const char *top, const struct file_rule *const *rules,
+		size_t count, struct error **ret_error)
+{
+	const struct walk_search search = {
+		.top = top,
+		.rules = rules,
+		.rule_count = count,
+		.not_names = finding->search->not_names,
+		.covered = &finding->covered,
+		.reopened = &finding->reopened,
+		.cache = finding->search->cache,
+		.deadline = finding->deadline,
+		.data = finding,
+		.found = found,
+		.closed = deny_closed,
+	};
+
+	return walk_tree(&search, NULL, ret_error);
+}
+
+static int by_length(const void *a, const void *b)
+{
+	return (int)strlen(*(char *const *)a) - (int)strlen(*(char *const *)b);
+}
+
+static int walk_patterns(struct finding *finding, struct error **ret_error)
+{
+	_cleanup_free_ const struct file_rule **chosen =
+		calloc(finding->rule_count + 1, sizeof(struct file_rule *));
+	_cleanup_list_ struct list tops = {0}, walked = {0};
 	int r = 0;
 
-	if (depth > DEPTH)
-		return fail(ret_error, E_ENGINE,
-			    "%s is nested too deeply to be searched for secrets", walk->path);
-	for (;;) {
-		long got = syscall(SYS_getdents64, directory, buffer, sizeof(buffer));
+	if (!chosen)
+		abort();
+	for (size_t i = 0; i < finding->rule_count; i++) {
+		struct file_rule *rule = &finding->own_rules[i];
+		_cleanup_free_ char *top = rule->exact ? NULL : top_of(rule);
 
-		if (got < 0) /* what cannot be searched is not shown */
-			return mask(walk, walk->path, why, depth, ret_error);
-		if (got == 0)
-			return 0;
-		if (monotonic_ns() > walk->deadline || walk->entries > walk_entries) {
-			fail(ret_error, E_ENGINE,
-			     "the workspace %s is too large to be searched for secrets in time",
-			     walk->search->workspace);
-			return error_hint(ret_error, "choose a smaller --workspace");
-		}
-		for (long at = 0; at < got;) {
-			const struct entry64 *entry = (struct entry64 *)(buffer + at);
-
-			at += entry->length;
-			walk->entries++;
-			if (entry->name[0] == '.' &&
-			    (entry->name[1] == '\0' ||
-			     (entry->name[1] == '.' && entry->name[2] == '\0')))
-				continue;
-			r = walk_entry(walk, directory, length, entry, why, depth, ret_error);
-			walk->path[length] = '\0';
-			if (r < 0)
-				return r;
-		}
-	}
-}
-
-static int walk_tree(struct walk *walk, const char *top, enum why why, struct error **ret_error)
-{
-	int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	size_t length = strlen(top);
-
-	if (fd < 0)
-		return errno == EACCES ? mask_closed(walk, top, ret_error) : 0;
-	if (length == 1)
-		length = 0; /* "/" */
-	memcpy(walk->path, top, length);
-	walk->path[length] = '\0';
-	return walk_directory(walk, fd, length, why, 0, ret_error);
-}
-
-/* A pattern is searched for below its fixed part, a plain path is simply looked at. */
-static int find_denied(struct walk *walk, const struct list *denied, enum why why,
-		       struct error **ret_error)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < denied->count && r == 0; i++) {
-		const char *one[] = {denied->items[i], NULL};
-		_cleanup_free_ char *fixed = NULL;
-
-		if (!path_has_glob(denied->items[i])) {
-			r = mask(walk, denied->items[i], why, 0, ret_error);
+		if (!top)
 			continue;
+		set_top(finding, rule, top);
+		if (!list_has(&tops, top))
+			list_take(&tops, STEAL(top));
+	}
+	if (tops.count)
+		qsort(tops.items, tops.count, sizeof(char *), by_length);
+	for (size_t t = 0; t < tops.count && r == 0; t++) {
+		const char *top = tops.items[t];
+		size_t count = 0;
+		bool done = false;
+
+		for (size_t i = 0; i < walked.count; i++)
+			done |= path_is_under(top, walked.items[i]);
+		if (done)
+			continue;
+		for (size_t i = 0; i < finding->rule_count; i++) {
+			const struct file_rule *rule = &finding->own_rules[i];
+
+			if (!rule->exact && path_is_under(rule->pattern, top))
+				chosen[count++] = rule;
 		}
-		fixed = path_fixed_part(denied->items[i]);
-		walk->patterns = one;
-		r = walk_tree(walk, fixed, why, ret_error);
+		list_add(&walked, top);
+		r = walk(finding, top, chosen, count, ret_error);
 	}
 	return r;
 }
 
-/* A parent found after its child makes the child's own mask needless, and unreachable. */
-static void drop_covered(struct masks *masks)
+/* The deeper a directory, the later; what lies in it follows it at once. */
+static int compare_paths(const char *one, const char *other)
 {
-	size_t kept = 0;
+	for (; *one && *one == *other; one++, other++)
+		;
+	/* A slash comes before everything but the end. */
+	return (*one == '/' ? 1 : (unsigned char)*one + (*one ? 1 : 0)) -
+	       (*other == '/' ? 1 : (unsigned char)*other + (*other ? 1 : 0));
+}
 
-	for (size_t i = 0; i < masks->count; i++) {
-		bool covered = false;
+static int compare_points(const void *a, const void *b)
+{
+	const struct point *one = a, *other = b;
 
-		for (size_t other = 0; other < masks->count && !covered; other++)
-			covered = masks->items[other].is_directory && other != i &&
-				  masks->items[other].path && masks->items[i].path &&
-				  strlen(masks->items[other].path) < strlen(masks->items[i].path) &&
-				  path_is_under(masks->items[i].path, masks->items[other].path);
-		if (covered) {
-			free(masks->items[i].path);
-			masks->items[i].path = NULL;
-		}
+	return compare_paths(one->path, other->path);
+}
+
+static void describe(const struct file_rule *rule, enum state state, struct areas *areas,
+		     const char *path)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (rule && rule->said && state != STATE_WRITABLE &&
+	    asprintf(&text, "%s: %s", state == STATE_DENIED ? "deny" : "read-only", rule->said) < 0)
+		abort();
+	if (!rule || !rule->guard) /* the supervisor knows these by name */
+		areas_add(areas, path, state, text);
+}
+
+/* Where we are on the way down: the points above the present one. */
+struct level {
+	const char *path;
+	size_t rules; /* how many rules speak here */
+	enum state state;
+	ssize_t mask; /* the mask that made it so; -1 none */
+	bool hidden;  /* its directory is not there inside */
+};
+
+enum { LEVELS = PATH_MAX / 2 };
+
+static int add_mask(struct masks *masks, const struct point *point, enum mask_kind kind, bool guard,
+		    struct error **ret_error)
+{
+	if (masks->count >= MASKS) {
+		fail(ret_error, E_ENGINE, "there are more than %d paths to be masked", MASKS);
+		return error_hint(
+			ret_error,
+			"choose a smaller --workspace, or let some be read: --read '**/.env.*'");
 	}
-	for (size_t i = 0; i < masks->count; i++)
-		if (masks->items[i].path)
-			masks->items[kept++] = masks->items[i];
-	masks->count = kept;
+	if (masks->count == masks->room) {
+		masks->room = MAX(masks->room * 2, (size_t)16);
+		masks->items = reallocarray(masks->items, masks->room, sizeof(*masks->items));
+		if (!masks->items)
+			abort();
+	}
+	masks->items[masks->count++] = (struct mask){
+		strdup(point->path), kind, point->device, point->inode, point->is_directory, guard};
+	return 0;
+}
+
+/* What is done where the state changes from that of what lies above. */
+static int change(struct finding *finding, const struct point *point, const struct level *above,
+		  struct level *here, const struct file_rule *rule, struct masks *masks,
+		  struct error **ret_error)
+{
+	enum mask_kind kind;
+
+	if (here->state == STATE_DENIED && is_ground(finding->search, point->path) &&
+	    (strcmp(point->path, finding->search->workspace) == 0 ||
+	     strcmp(point->path, "/") == 0 || rule->weight == WEIGHT_ALWAYS)) {
+		fail(ret_error, E_USAGE, "%s holds the workspace and cannot be denied",
+		     point->path);
+		return error_hint(ret_error, "choose another --workspace, or deny what lies in it");
+	}
+	if (here->state == STATE_DENIED) {
+		kind = point->is_directory ? MASK_DIRECTORY : MASK_FILE;
+	} else if (above->state == STATE_DENIED) {
+		masks->items[above->mask].kind = MASK_SHELL;
+		kind = here->state == STATE_WRITABLE ? MASK_WRITE : MASK_OPEN;
+	} else if (here->state == STATE_READ_ONLY) {
+		kind = MASK_HOLD;
+	} else if (above->mask < 0) {
+		/* In the read-only tree itself: a writable tree of its own. */
+		list_add(&masks->writable, point->path);
+		describe(rule, here->state, &masks->areas, point->path);
+		return 0;
+	} else {
+		kind = MASK_RELEASE;
+	}
+	/* What is not held, or not opened, by a mount the supervisor holds or opens call by call.
+	 */
+	if (rule && rule->guard &&
+	    (finding->guarded++ >= GUARDED_MOST ||
+	     (kind == MASK_RELEASE && finding->opened >= GUARDED_OPENED_MOST))) {
+		masks->guarded &= kind == MASK_RELEASE;
+		here->state = above->state;
+		return 0;
+	}
+	if (mask_opens((char)kind) && finding->opened++ >= OPENED_MOST) {
+		fail(ret_error, E_ENGINE, "more than %d paths are opened in what is closed",
+		     OPENED_MOST);
+		return error_hint(ret_error, "name the directories that they lie in: %s",
+				  rule->said ? rule->said : rule->pattern);
+	}
+	if (here->state == STATE_WRITABLE) {
+		bool inside = false;
+
+		for (size_t i = 0; i < masks->writable.count; i++)
+			inside |= path_is_under(point->path, masks->writable.items[i]);
+		if (!inside)
+			list_add(&masks->writable, point->path);
+	}
+	describe(rule, here->state, &masks->areas, point->path);
+	here->mask = (ssize_t)masks->count;
+	return add_mask(masks, point, kind, rule && rule->guard, ret_error);
+}
+
+static int judge(struct finding *finding, struct masks *masks, struct error **ret_error)
+{
+	_cleanup_free_ struct level *levels = calloc(LEVELS + 1, sizeof(*levels));
+	_cleanup_free_ const struct file_rule **rules =
+		calloc(finding->count + 1, sizeof(struct file_rule *));
+	size_t depth = 0;
+	int r = 0;
+
+	if (!levels || !rules)
+		abort();
+	levels[0] = (struct level){"/", 0, STATE_READ_ONLY, -1, false};
+	for (size_t i = 0; i < finding->count && r == 0;) {
+		const struct point *point = &finding->points[i];
+		const struct file_rule *rule = NULL;
+		struct level *here;
+
+		while (depth > 0 && !path_is_under(point->path, levels[depth].path))
+			depth--;
+		here = &levels[depth + 1];
+		*here = levels[depth];
+		here->path = point->path;
+		for (; i < finding->count && strcmp(finding->points[i].path, point->path) == 0; i++)
+			rules[here->rules++] = finding->points[i].rule;
+		here->state = file_rules_decide(rules, here->rules, &rule);
+		if (is_hidden(finding, point->path))
+			here->state = levels[depth].state;
+		else if (here->state != levels[depth].state)
+			r = change(finding, point, &levels[depth], here, rule, masks, ret_error);
+		if (++depth >= LEVELS)
+			return fail(ret_error, E_ENGINE, "%s is nested too deeply", point->path);
+	}
+	return r;
+}
+
+/* The parts of the path that lie in what commands can write must not be links: a command may have
+ * put them there. 0, 1 where it is not there, or -1 where it leads elsewhere. */
+static int resolve_opening(const struct finding *finding, const char *path,
+			   char real[static PATH_MAX])
+{
+	_cleanup_free_ char *rest = strdup(path);
+	char *next = rest, *part;
+	struct stat whole;
+
+	if (path_real(path, real, &whole) == 0 && strcmp(real, path) == 0)
+		return 0; /* mostly there is no link at all */
+	strcpy(real, "");
+	while ((part = strsep(&next, "/"))) {
+		char joined[PATH_MAX];
+		bool ours = false;
+		struct stat st;
+
+		if (!*part)
+			continue;
+		if (snprintf(joined, sizeof(joined), "%s/%s", real, part) >= (int)sizeof(joined) ||
+		    lstat(joined, &st) < 0)
+			return 1;
+		for (size_t i = 0; i < finding->trees.count; i++)
+			ours |= path_is_under(joined, finding->trees.items[i]) &&
+				strcmp(joined, finding->trees.items[i]) != 0;
+		if (S_ISLNK(st.st_mode) && ours)
+			return -1;
+		if (!S_ISLNK(st.st_mode))
+			strcpy(real, joined);
+		else if (!realpath(joined, real))
+			return 1;
+	}
+	if (!*real)
+		strcpy(real, "/");
+	return 0;
+}
+
+/* Rules that open mean what their path is now, links outside the workspace resolved. */
+static int resolve(struct finding *finding, struct file_rule *rule, struct error **ret_error)
+{
+	_cleanup_free_ char *fixed = path_fixed_part(rule->pattern);
+	char real[PATH_MAX];
+	int r = resolve_opening(finding, fixed, real);
+
+	if (r == 1)
+		return 0;
+	if (r < 0) {
+		rule->exact = true; /* and its pattern is a link, which look_at() passes over */
+		if (!rule->must_exist)
+			return 0;
+		if (!realpath(fixed, real))
+			strcpy(real, "nowhere");
+		fail(ret_error, E_USAGE, "%s leads out of what was named, to %s", rule->said, real);
+		return error_hint(ret_error, "if that is meant, name it: %s", real);
+	}
+	set_top(finding, rule, real);
+	return 0;
+}
+
+/* In each tree that is writable the names that run programs are held, and what lies beside them in
+ * a repository is opened again. What is asked for by its own name is more specific. */
+static void add_guards(struct finding *finding, const char *tree)
+{
+	const struct guard_pattern *pattern = guard_patterns();
+
+	for (; pattern->text; pattern++) {
+		_cleanup_free_ char *path = NULL;
+		struct file_rule *rule;
+
+		if (asprintf(&path, "%s/**/%s", tree, pattern->text) < 0)
+			abort();
+		rule = file_rules_add(&finding->guards,
+				      pattern->open ? ACCESS_WRITE : ACCESS_READ_ONLY, WEIGHT_SAID,
+				      path, NULL);
+		rule->hold = rule->guard = true;
+	}
+}
+
+static void copy_rules(struct finding *finding)
+{
+	const struct file_rules *rules = finding->search->rules;
+	size_t count;
+
+	if (finding->search->guards)
+		add_guards(finding, finding->search->workspace);
+	for (size_t i = 0; i < rules->count && finding->search->guards; i++)
+		if (rules->items[i].access == ACCESS_WRITE && rules->items[i].exact &&
+		    strcmp(rules->items[i].pattern, finding->search->workspace) != 0)
+			add_guards(finding, rules->items[i].pattern);
+	count = rules->count + finding->guards.count;
+	finding->rule_count = count;
+	finding->own_rules = calloc(count + 1, sizeof(*finding->own_rules));
+	finding->found = calloc(count + 1, sizeof(bool));
+	if (!finding->own_rules || !finding->found)
+		abort();
+	if (rules->count)
+		memcpy(finding->own_rules, rules->items,
+		       rules->count * sizeof(*finding->own_rules));
+	if (finding->guards.count)
+		memcpy(finding->own_rules + rules->count, finding->guards.items,
+		       finding->guards.count * sizeof(*finding->own_rules));
+}
+
+/* A guarded name that may be made lies in what is writable anyway. */
+static bool is_guarded_name(const struct finding *finding, const struct file_rule *rule)
+{
+	if (rule->access != ACCESS_WRITE || !rule->exact || !finding->search->guards)
+		return false;
+	for (size_t i = 0; i < finding->trees.count; i++) {
+		const char *tree = finding->trees.items[i];
+
+		if (path_is_under(rule->pattern, tree) && strcmp(rule->pattern, tree) != 0 &&
+		    guard_path(tree, rule->pattern, NULL) != GUARD_FREE)
+			return true;
+	}
+	return false;
+}
+
+static int check_found(const struct finding *finding, struct error **ret_error)
+{
+	for (size_t i = 0; i < finding->rule_count; i++) {
+		const struct file_rule *rule = &finding->own_rules[i];
+
+		if (!rule->must_exist || finding->found[i] || is_guarded_name(finding, rule))
+			continue;
+		fail(ret_error, E_USAGE, "%s: there is nothing of that name",
+		     rule->said ? rule->said : rule->pattern);
+		return error_hint(
+			ret_error,
+			"it must exist: make it first, or name the directory it will lie in");
+	}
+	return 0;
+}
+
+static int collect(struct finding *finding, struct error **ret_error)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < finding->rule_count && r == 0; i++) {
+		struct file_rule *rule = &finding->own_rules[i];
+
+		if (rule->access == ACCESS_DENY)
+			continue;
+		r = resolve(finding, rule, ret_error);
+		/* The workspace itself is less specific than whatever is denied in it. */
+		if (!rule->hold && (rule->access == ACCESS_READ ||
+				    strcmp(rule->pattern, finding->search->workspace) != 0))
+			list_add(&finding->reopened, rule->pattern);
+		if (rule->access == ACCESS_WRITE && rule->exact &&
+		    !list_has(&finding->trees, rule->pattern))
+			list_add(&finding->trees, rule->pattern);
+	}
+	for (size_t i = 0; i < finding->rule_count && r == 0; i++)
+		if (finding->own_rules[i].exact)
+			r = look_at(finding, &finding->own_rules[i], ret_error);
+	if (r == 0)
+		r = walk_patterns(finding, ret_error);
+	return r == 0 ? check_found(finding, ret_error) : r;
 }
 
 int find_masks(const struct search *search, struct masks *ret_masks, struct error **ret_error)
 {
-	static const char *const none[] = {NULL};
-	struct walk *walk = calloc(1, sizeof(*walk));
+	struct finding finding = {.search = search, .deadline = monotonic_ns() + walk_ns};
 	int r;
 
-	if (!walk)
-		abort();
-	*walk = (struct walk){
-		.search = search, .masks = ret_masks, .deadline = monotonic_ns() + walk_ns};
-	r = find_denied(walk, search->deny_always, DENIED_ALWAYS, ret_error);
+	list_add(&finding.trees, search->workspace);
+	copy_rules(&finding);
+	ret_masks->guarded = true;
+	r = collect(&finding, ret_error);
+	if (finding.count)
+		qsort(finding.points, finding.count, sizeof(*finding.points), compare_points);
 	if (r == 0)
-		r = find_denied(walk, search->deny, DENIED_BY_DEFAULT, ret_error);
-	walk->patterns = none;
-	if (r == 0)
-		r = walk_tree(walk, search->workspace, DENIED_BY_NAME, ret_error);
-	drop_covered(ret_masks);
-	free(walk);
+		r = judge(&finding, ret_masks, ret_error);
+	for (size_t i = 0; i < finding.count; i++)
+		free(finding.points[i].path);
+	free(finding.points);
+	free(finding.found);
+	free(finding.own_rules);
+	list_done(&finding.texts);
+	list_done(&finding.covered);
+	list_done(&finding.reopened);
+	list_done(&ret_masks->trees);
+	ret_masks->trees = finding.trees;
+	file_rules_done(&finding.guards);
 	return r;
 }
 
@@ -412,5 +619,8 @@ void masks_done(struct masks *masks)
 	for (size_t i = 0; i < masks->count; i++)
 		free(masks->items[i].path);
 	free(masks->items);
+	list_done(&masks->writable);
+	list_done(&masks->trees);
+	areas_done(&masks->areas);
 	*masks = (struct masks){0};
 }

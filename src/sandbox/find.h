@@ -1,39 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which existing paths the rules about files mean, found by a bounded walk. */
+/* Which existing paths the rules about files mean, and what becomes of each: the most specific rule
+ * that speaks of it or of something above it counts. */
 #pragma once
 
+#include "../base/access.h"
 #include "../base/error.h"
 #include "../base/list.h"
 #include <sys/types.h>
 
-/* All lists hold absolute, normalised paths or patterns. */
 struct search {
 	const char *workspace;
-	const struct list *writable; /* the workspace and what else is visible where it lies below
-					the private /tmp */
-	const struct list
-		*names; /* patterns for last components that are denied anywhere in the workspace */
-	const struct list *not_names;	/* and those among them that are not */
-	const struct list *deny;	/* paths and patterns that are denied by default */
-	const struct list *deny_always; /* the same, and no exception lifts them */
-	const struct list *except;	/* paths and patterns that may be read all the same */
+	const struct file_rules *rules;
+	const struct list *not_names; /* last components that no default rule means */
+	const char *cache;	      /* where walks are remembered; NULL: nowhere */
+	bool guards;		      /* names that run programs are held */
 };
 
-/* A path to mask, as it really is (no symlink in it), and what lay there when it was found: init
- * covers that, or nothing. */
+/* What is done to a path, in init. The letters stand in the letter. */
+enum mask_kind {
+	MASK_FILE = 'F',
+	MASK_DIRECTORY = 'D',
+	MASK_SHELL =
+		'S',	 /* a denied directory in which something may be seen: only that is there */
+	MASK_HOLD = 'R', /* read-only in what is writable */
+	MASK_OPEN = 'O', /* readable, in a shell */
+	MASK_WRITE = 'W',   /* writable, in a shell */
+	MASK_RELEASE = 'L', /* writable, in what is held read-only */
+};
+
+/* A path as it really is (no symlink in it), and what lay there when it was found: init covers
+ * that, or nothing. */
 struct mask {
 	char *path;
+	enum mask_kind kind;
 	dev_t device;
 	ino_t inode;
 	bool is_directory;
+	bool guard; /* holds names that run programs, or opens what lies beside them */
 };
 
 struct masks {
-	struct mask *items;
+	struct mask *items; /* parents before what lies in them */
 	size_t count, room;
+	struct list writable; /* real paths that are writable; none lies below another */
+	struct areas areas;   /* the same for whoever explains a refusal */
+	struct list trees;    /* what was named to be writable, one may lie below another */
+	bool guarded;	      /* all guarded names that are there are held */
 };
 
-/* Nothing in *ret_masks lies below another. A workspace that cannot be walked in time is an error,
- * not a hole. */
+/* Each of those that are opened in what is closed costs an fd while the sandbox is built. */
+enum { OPENED_MOST = 400 };
+
+static inline bool mask_opens(char kind)
+{
+	return kind == MASK_OPEN || kind == MASK_WRITE || kind == MASK_RELEASE;
+}
+
+static inline bool mask_hides(const struct mask *mask)
+{
+	return mask->kind == MASK_FILE || mask->kind == MASK_DIRECTORY || mask->kind == MASK_SHELL;
+}
+
+/* A workspace that cannot be walked in time is an error, not a hole. */
 int find_masks(const struct search *search, struct masks *ret_masks, struct error **ret_error);
 void masks_done(struct masks *masks);

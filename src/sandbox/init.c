@@ -34,6 +34,9 @@ struct init {
 	const struct rung *rung;
 	const uint32_t *pass; /* four words that let us signal where the filter would ask */
 	pid_t command;
+	uint64_t deadline; /* 0: none */
+	unsigned pauses;   /* that have not ended */
+	uint64_t paused;   /* since when */
 };
 
 static void send_signal(const struct init *init, pid_t pid, int signal)
@@ -128,6 +131,15 @@ static void become_command(const struct init *init, volatile int *failed)
 	signal(SIGPIPE, sandbox->ignores_pipe ? SIG_IGN : SIG_DFL);
 	signal(SIGCHLD, sandbox->ignores_child ? SIG_IGN : SIG_DFL);
 	sigprocmask(SIG_SETMASK, &sandbox->signal_mask, NULL);
+	if (sandbox->files) { /* only now: those above are higher numbers */
+		struct rlimit limit;
+
+		if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+			limit.rlim_max = MIN(limit.rlim_max, (rlim_t)sandbox->files);
+			limit.rlim_cur = MIN(limit.rlim_cur, limit.rlim_max);
+			(void)setrlimit(RLIMIT_NOFILE, &limit);
+		}
+	}
 	if (init->rung->lost & WALL_BIT(WALL_PID_NAMESPACE) &&
 	    landlock_leave_init(init->rung->abi) < 0) {
 		*failed = errno;
@@ -178,6 +190,10 @@ static void end_children(const struct init *init)
 		for (char *next = text; *next;) {
 			pid_t pid = (pid_t)strtol(next, &next, 10);
 
+			/* A whole group at once: who forks without end cannot be outrun one by one.
+			 * All groups below us are of our session or of younger ones. */
+			if (pid > 1 && getpgid(pid) > 1 && getpgid(pid) != getpgrp())
+				send_signal(init, -getpgid(pid), SIGKILL);
 			if (pid > 1)
 				send_signal(init, pid, SIGKILL);
 			while (*next == ' ')
@@ -193,8 +209,11 @@ static void end_children(const struct init *init)
 
 static _Noreturn void leave(const struct init *init)
 {
-	if (!init->alone)
+	if (!init->alone) {
+		if (init->command > 1)
+			send_signal(init, -init->command, SIGKILL);
 		end_children(init);
+	}
 	_exit(0);
 }
 
@@ -248,7 +267,15 @@ static void reap(const struct init *init)
 		command_ended(init, status, false);
 }
 
-static void follow(const struct init *init, struct init_order order)
+static void tell_count(const struct init *init)
+{
+	struct init_event count = {.interim = true};
+
+	count_resources(init, &count);
+	tell(init, &count);
+}
+
+static void follow(struct init *init, struct init_order order)
 {
 	switch (order.kind) {
 	case INIT_SIGNAL:
@@ -267,14 +294,25 @@ static void follow(const struct init *init, struct init_order order)
 	case INIT_CONTINUE:
 		send_signal(init, -init->command, SIGCONT);
 		break;
+	case INIT_COUNT:
+		tell_count(init);
+		break;
+	case INIT_PAUSE:
+		if (init->pauses++ == 0)
+			init->paused = monotonic_ns();
+		break;
+	case INIT_RESUME:
+		if (init->pauses > 0 && --init->pauses == 0 && init->deadline)
+			init->deadline += monotonic_ns() - init->paused;
+		break;
 	}
 }
 
-static int patience(uint64_t deadline)
+static int patience(const struct init *init)
 {
-	uint64_t now = monotonic_ns();
+	uint64_t now = monotonic_ns(), deadline = init->deadline;
 
-	if (!deadline)
+	if (!deadline || init->pauses)
 		return -1;
 	return deadline <= now ? 0
 			       : (int)MIN((deadline - now) / 1000000 + 1, (uint64_t)3600 * 1000);
@@ -290,8 +328,8 @@ _Noreturn void init_main(const struct sandbox *sandbox, const struct rung *rung,
 		.alone = rung->walls & WALL_BIT(WALL_PID_NAMESPACE),
 		.rung = rung,
 		.pass = pass,
+		.deadline = sandbox->time_ns ? monotonic_ns() + sandbox->time_ns + grace_ns : 0,
 	};
-	uint64_t deadline = sandbox->time_ns ? monotonic_ns() + sandbox->time_ns + grace_ns : 0;
 	volatile int failed = 0;
 	sigset_t signals;
 	int children;
@@ -328,11 +366,11 @@ _Noreturn void init_main(const struct sandbox *sandbox, const struct rung *rung,
 		struct signalfd_siginfo info;
 		struct init_order order;
 
-		if (poll(events, ELEMENTS(events), patience(deadline)) < 0)
+		if (poll(events, ELEMENTS(events), patience(&init)) < 0)
 			continue;
 		/* The supervisor keeps the time; but it may be stopped, and a command must not live
 		 * on by that. */
-		if (deadline && monotonic_ns() > deadline)
+		if (init.deadline && !init.pauses && monotonic_ns() > init.deadline)
 			leave(&init);
 		if (events[1].revents) {
 			while (read(children, &info, sizeof(info)) > 0)

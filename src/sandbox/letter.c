@@ -23,19 +23,27 @@ struct head {
 	uint64_t texts; /* bytes of all texts; the masks follow */
 };
 
-static bool is_writable(const struct sandbox *sandbox, const char *path)
+/* The directory itself, not only what is in it, could be renamed. */
+static bool is_movable(const struct masks *masks, const char *path)
 {
-	for (size_t i = 0; i < sandbox->writable->count; i++)
-		if (path_is_under(path, sandbox->writable->items[i]) &&
-		    strcmp(path, sandbox->writable->items[i]) != 0)
-			return true;
-	return false;
+	const struct area *area = areas_find(&masks->areas, path);
+
+	return area && area->state == STATE_WRITABLE && strcmp(area->path, path) != 0;
+}
+
+static void add_record(struct buffer *text, char kind, bool is_directory, dev_t device, ino_t inode,
+		       const char *path)
+{
+	buffer_printf(text, "%c%c %llu %llu %s", kind, is_directory ? 'd' : '-',
+		      (unsigned long long)device, (unsigned long long)inode, path);
+	buffer_add_char(text, '\0');
 }
 
 /* A mask holds a name, not the directories above it. Where those are writable they could be
  * renamed, and the next run would not know the secret by its new name: so each is made a mount of
  * its own, which the kernel does not let anybody rename. */
-static void add_pins(const struct sandbox *sandbox, const char *path, struct list *pins)
+static void add_pins(const struct masks *masks, const char *path, struct list *pins,
+		     struct buffer *text)
 {
 	_cleanup_free_ char *parent = strdup(path);
 	size_t first = pins->count;
@@ -43,29 +51,18 @@ static void add_pins(const struct sandbox *sandbox, const char *path, struct lis
 
 	while (parent && (slash = strrchr(parent, '/')) && slash != parent) {
 		*slash = '\0';
-		if (!is_writable(sandbox, parent))
+		/* What is pinned has had all above it pinned before. */
+		if (!is_movable(masks, parent) || list_has(pins, parent))
 			break;
-		if (!list_has(pins, parent))
-			list_add(pins, parent);
+		list_add(pins, parent);
 	}
-	for (size_t last = pins->count; last > first + 1; first++) { /* parents first */
-		char *swap = pins->items[first];
-
-		pins->items[first] = pins->items[--last];
-		pins->items[last] = swap;
-	}
-}
-
-static void add_record(struct buffer *text, char kind, dev_t device, ino_t inode, const char *path)
-{
-	buffer_printf(text, "%c %llu %llu %s", kind, (unsigned long long)device,
-		      (unsigned long long)inode, path);
-	buffer_add_char(text, '\0');
+	for (size_t i = pins->count; i > first; i--) /* parents first */
+		add_record(text, 'P', true, 0, 0, pins->items[i - 1]);
 }
 
 /* ward's own program may lie in the workspace (a clone of its repository), and is executed outside
  * at the next call: it and its launcher are held read-only. */
-static void find_own_programs(const struct sandbox *sandbox, struct list *programs)
+static void find_own_programs(const struct masks *masks, struct list *programs)
 {
 	char self[PATH_MAX], launcher[PATH_MAX + 16];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -80,40 +77,46 @@ static void find_own_programs(const struct sandbox *sandbox, struct list *progra
 	for (size_t i = 0; i < ELEMENTS(own); i++) {
 		_cleanup_free_ char *path = path_normalise(own[i]);
 
-		if (is_writable(sandbox, path) && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+		if (is_movable(masks, path) && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
 			list_add(programs, path);
 	}
 }
 
-static void add_own_programs(const struct sandbox *sandbox, struct list *pins, struct buffer *text)
+static void add_own_programs(const struct masks *masks, struct list *pins, struct buffer *text)
 {
 	_cleanup_list_ struct list programs = {0};
 	struct stat st;
 
-	find_own_programs(sandbox, &programs);
+	find_own_programs(masks, &programs);
 	for (size_t i = 0; i < programs.count; i++) {
 		if (lstat(programs.items[i], &st) < 0)
 			continue;
-		add_pins(sandbox, programs.items[i], pins);
-		add_record(text, 'R', st.st_dev, st.st_ino, programs.items[i]);
+		add_pins(masks, programs.items[i], pins, text);
+		add_record(text, MASK_HOLD, false, st.st_dev, st.st_ino, programs.items[i]);
 	}
 }
 
 /* Pins, what is held, masks: records as stage_masks reads them. */
-static void add_masks(const struct sandbox *sandbox, const struct masks *masks, struct buffer *text)
+static void add_masks(const struct masks *masks, struct buffer *text)
 {
 	_cleanup_list_ struct list pins = {0};
-	_cleanup_buffer_ struct buffer own = {0};
+	const char *before = "";
 
-	add_own_programs(sandbox, &pins, &own);
-	for (size_t i = 0; i < masks->count; i++)
-		add_pins(sandbox, masks->items[i].path, &pins);
-	for (size_t i = 0; i < pins.count; i++)
-		add_record(text, 'P', 0, 0, pins.items[i]);
-	buffer_add(text, own.data, own.length);
-	for (size_t i = 0; i < masks->count; i++)
-		add_record(text, masks->items[i].is_directory ? 'D' : 'F', masks->items[i].device,
-			   masks->items[i].inode, masks->items[i].path);
+	add_own_programs(masks, &pins, text);
+	for (size_t i = 0; i < masks->count; i++) {
+		const struct mask *mask = &masks->items[i];
+		size_t parent = (size_t)(path_last(mask->path) - mask->path);
+
+		/* A guarded name is known again wherever it was moved to. Of the others many may
+		 * lie side by side. */
+		if (!mask->guard &&
+		    (strncmp(before, mask->path, parent) != 0 || strchr(before + parent, '/')))
+			add_pins(masks, mask->path, &pins, text);
+		if (!mask->guard)
+			before = mask->path;
+		add_record(text, (char)mask->kind, mask->is_directory, mask->device, mask->inode,
+			   mask->path);
+	}
 }
 
 static void add_text(struct buffer *letter, const char *text)
@@ -164,6 +167,8 @@ int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsig
 	buffer_add(&letter, &head, sizeof(head));
 	add_text(&letter, sandbox->cwd);
 	add_text(&letter, sandbox->tmp);
+	add_text(&letter, sandbox->users);
+	add_text(&letter, sandbox->groups);
 	for (size_t i = 0; i < ELEMENTS(sandbox->stdio); i++)
 		add_text(&letter, sandbox->stdio[i].path);
 	head.counts[WRITABLE] = add_texts(&letter, sandbox->writable->items);
@@ -175,9 +180,9 @@ int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsig
 	head.texts = letter.length - sizeof(head);
 	memcpy(letter.data, &head, sizeof(head));
 	if (mounts) {
-		add_masks(sandbox, masks, &letter);
+		add_masks(masks, &letter);
 	} else {
-		find_own_programs(sandbox, &programs);
+		find_own_programs(masks, &programs);
 		r = allow_records(sandbox, masks, &programs, &letter, ret_error);
 	}
 	if (r < 0)
@@ -225,6 +230,8 @@ int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char
 	sandbox = head->sandbox;
 	sandbox.cwd = take_text(&at);
 	sandbox.tmp = take_text(&at);
+	sandbox.users = take_text(&at);
+	sandbox.groups = take_text(&at);
 	for (size_t i = 0; i < ELEMENTS(sandbox.stdio); i++)
 		sandbox.stdio[i].path = take_text(&at);
 	writable = (struct list){.items = take_texts(&at, head->counts[WRITABLE]),

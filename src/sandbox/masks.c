@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the command must not see: /run with the machine's sockets, the denied paths, the host's
- * resolver and names.
+ * resolver and names; and what it may see but not change.
  *
  * The masks lie in the store; each is an inode of its own with mode 000 (one shared inode would
  * make all masked files look like one and the same). The store is made read-only before the masks
- * are cloned from it, so that they inherit that. */
+ * are cloned from it, so that they inherit that.
+ *
+ * A denied directory in which something may be seen is covered by an empty one of the store, a
+ * shell, and only that is mounted in it: its other entries are not there, now and later. What is
+ * opened so is cloned before anything is covered, from where it was found. */
 #include "stage.h"
+#include "../base/path.h"
 #include "../sys/kernel.h"
 
 #include <errno.h>
@@ -89,7 +94,8 @@ static int cover_if_there(const char *source, const char *path)
 
 /* One record of the text: what to do with which path, and what must lie there. */
 struct item {
-	char kind; /* F: mask a file, D: mask a directory, P: pin it, R: hold a file read-only */
+	char kind; /* one of enum mask_kind, or P: pin it */
+	bool is_directory;
 	dev_t device;
 	ino_t inode;
 	const char *path;
@@ -101,39 +107,136 @@ static const char *read_item(const char *text, struct item *ret_item)
 	char *next;
 
 	ret_item->kind = text[0];
-	ret_item->device = (dev_t)strtoull(text + 2, &next, 10);
+	ret_item->is_directory = text[1] == 'd';
+	ret_item->device = (dev_t)strtoull(text + 3, &next, 10);
 	ret_item->inode = (ino_t)strtoull(next, &next, 10);
 	ret_item->path = next + 1;
 	return ret_item->path + strlen(ret_item->path) + 1;
 }
 
-static bool has_moved(const struct item *item, int target, struct stat *st)
+static bool has_moved(const struct item *item, int target)
 {
-	if (target >= 0 && fstat(target, st) == 0 && st->st_dev == item->device &&
-	    st->st_ino == item->inode)
+	struct stat st;
+
+	if (target >= 0 && fstat(target, &st) == 0 && st.st_dev == item->device &&
+	    st.st_ino == item->inode)
 		return false;
 	errno = ESTALE;
 	return true;
 }
 
-static int prepare_mask(unsigned index, const struct item *item, struct failure *failure)
+static int clone_tree(int target)
+{
+	return sys_open_tree(target, "",
+			     MOUNT_CLONE | MOUNT_AT_RECURSIVE | AT_EMPTY_PATH | O_CLOEXEC);
+}
+
+static int make_read_only(int tree)
+{
+	return sys_mount_setattr(tree, "", AT_EMPTY_PATH | MOUNT_AT_RECURSIVE, MOUNT_RDONLY, 0);
+}
+
+static int make_directory(const char *path, mode_t mode)
+{
+	return mkdir(path, mode) < 0 && errno != EEXIST ? -1 : chmod(path, mode);
+}
+
+/* Where something that is opened in a shell is to be mounted: below the innermost shell of those
+ * before it, whose number is that of its mask. */
+static int prepare_mount_point(const char *text, const struct item *opened)
+{
+	char path[PATH_MAX + 64] = "";
+	struct item item;
+	unsigned index = 0;
+	size_t begin = 0;
+
+	for (const char *next = text;;) {
+		next = read_item(next, &item);
+		if (item.path == opened->path)
+			break;
+		if (item.kind == MASK_SHELL && path_is_under(opened->path, item.path))
+			begin = (size_t)snprintf(path, sizeof(path), STORE "/%u%s", index,
+						 opened->path + strlen(item.path)) -
+				strlen(opened->path + strlen(item.path));
+		index += item.kind == MASK_SHELL || item.kind == MASK_DIRECTORY ||
+			 item.kind == MASK_FILE;
+	}
+	if (!begin) {
+		errno = EINVAL;
+		return -1;
+	}
+	for (char *slash = path + begin + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		if (make_directory(path, 0555) < 0)
+			return -1;
+		*slash = '/';
+	}
+	if (opened->is_directory)
+		return make_directory(path, 0555);
+	return mknod(path, S_IFREG | 0444, 0) < 0 && errno != EEXIST ? -1 : 0;
+}
+
+/* What is opened in what is closed, taken from where it was found. */
+static int take_opened(const struct item *item, int *ret_tree)
+{
+	int target = open_target(item->path), tree = -1, r = -1;
+
+	if (!has_moved(item, target))
+		tree = clone_tree(target);
+	if (tree >= 0)
+		r = item->kind == MASK_OPEN
+			    ? make_read_only(tree)
+			    : sys_mount_setattr(tree, "", AT_EMPTY_PATH, MOUNT_NOSUID | MOUNT_NODEV,
+						MOUNT_RDONLY);
+	close_fd(&target);
+	if (r < 0)
+		close_fd(&tree);
+	*ret_tree = tree;
+	return r;
+}
+
+static int prepare(const char *text, const struct item *item, unsigned *index, int *opened,
+		   unsigned *opened_count, struct failure *failure)
 {
 	char source[64];
-	int r;
+	int r = 0;
 
-	snprintf(source, sizeof(source), STORE "/%u", index);
-	r = item->kind == 'D' ? mkdir(source, 0) : mknod(source, S_IFREG, 0);
+	snprintf(source, sizeof(source), STORE "/%u", *index);
+	switch (item->kind) {
+	case MASK_FILE:
+		r = mknod(source, S_IFREG, 0);
+		break;
+	case MASK_DIRECTORY:
+		r = mkdir(source, 0);
+		break;
+	case MASK_SHELL:
+		r = make_directory(source, 0555);
+		break;
+	case MASK_OPEN:
+	case MASK_WRITE:
+	case MASK_RELEASE:
+		if (*opened_count >= OPENED_MOST) {
+			errno = E2BIG;
+			return stage_fail(failure, "opening", item->path);
+		}
+		r = take_opened(item, &opened[(*opened_count)++]);
+		if (r == 0 && item->kind != MASK_RELEASE)
+			r = prepare_mount_point(text, item);
+		return r < 0 ? stage_fail(failure, "opening", item->path) : 0;
+	default:
+		return 0;
+	}
+	++*index;
 	return r < 0 ? stage_fail(failure, "masking", item->path) : 0;
 }
 
-static int apply_mask(unsigned index, const struct item *item, struct failure *failure)
+static int mask(unsigned index, const struct item *item, struct failure *failure)
 {
 	int target = open_target(item->path), r = -1;
 	char source[64];
-	struct stat st;
 
 	snprintf(source, sizeof(source), STORE "/%u", index);
-	if (!has_moved(item, target, &st))
+	if (!has_moved(item, target))
 		r = cover(source, target);
 	if (r < 0)
 		stage_fail(failure, "masking", item->path);
@@ -141,19 +244,16 @@ static int apply_mask(unsigned index, const struct item *item, struct failure *f
 	return r;
 }
 
-/* A directory above a mask, or a file to be held, becomes a mount of its own, over itself. */
+/* A directory above a mask, or what is held read-only, becomes a mount of its own, over itself. */
 static int pin(const struct item *item, struct failure *failure)
 {
 	int target = open_target(item->path), tree = -1, r = -1;
-	struct stat st;
 
-	if (target < 0 || (item->kind == 'R' && has_moved(item, target, &st)))
+	if (target < 0 || (item->kind == MASK_HOLD && has_moved(item, target)))
 		errno = ESTALE;
 	else
-		tree = sys_open_tree(target, "",
-				     MOUNT_CLONE | MOUNT_AT_RECURSIVE | AT_EMPTY_PATH | O_CLOEXEC);
-	if (tree >= 0 &&
-	    (item->kind != 'R' || sys_mount_setattr(tree, "", AT_EMPTY_PATH, MOUNT_RDONLY, 0) == 0))
+		tree = clone_tree(target);
+	if (tree >= 0 && (item->kind != MASK_HOLD || make_read_only(tree) == 0))
 		r = sys_move_mount(tree, "", target, "", MOUNT_FROM_EMPTY | MOUNT_TO_EMPTY);
 	if (r < 0)
 		stage_fail(failure, "holding", item->path);
@@ -162,39 +262,86 @@ static int pin(const struct item *item, struct failure *failure)
 	return r;
 }
 
-int stage_masks(unsigned walls, const char *text, size_t length, struct failure *failure)
+/* Puts a clone where it belongs by now: in its shell, or over itself. */
+static int attach_opened(const struct item *item, int *tree, struct failure *failure)
 {
-	bool names = walls & WALL_BIT(WALL_NET_NAMESPACE);
-	const char *end = walls & WALL_BIT(WALL_MASKS) ? text + length : text;
+	int target = open_target(item->path), r = -1;
+
+	if (target >= 0 && (item->kind != MASK_RELEASE || !has_moved(item, target)))
+		r = sys_move_mount(*tree, "", target, "", MOUNT_FROM_EMPTY | MOUNT_TO_EMPTY);
+	if (r < 0)
+		stage_fail(failure, "opening", item->path);
+	close_fd(&target);
+	close_fd(tree); /* the table is the supervisor's as well */
+	return r;
+}
+
+static int apply(const char *text, const char *end, int *opened, struct failure *failure)
+{
+	unsigned index = 0, opened_count = 0;
 	struct item item;
-	unsigned index = 0;
+	int r = 0;
+
+	for (const char *next = text; next < end && r == 0;) {
+		next = read_item(next, &item);
+		if (item.kind == 'P' || item.kind == MASK_HOLD)
+			r = pin(&item, failure);
+		else if (mask_opens(item.kind))
+			r = attach_opened(&item, &opened[opened_count++], failure);
+		else
+			r = mask(index++, &item, failure);
+	}
+	return r;
+}
+
+/* Names of users, groups and hosts that the sandbox has of its own. */
+static int write_names(const struct sandbox *sandbox, bool network, struct failure *failure)
+{
+	if (network &&
+	    (write_file(STORE "/hosts", hosts) < 0 ||
+	     write_file(STORE "/resolv.conf", nameserver) < 0 || prepare_linked_resolver() < 0))
+		return stage_fail(failure, "writing", "/etc/hosts and resolv.conf of the sandbox");
+	if ((*sandbox->users && write_file(STORE "/passwd", sandbox->users) < 0) ||
+	    (*sandbox->groups && write_file(STORE "/group", sandbox->groups) < 0))
+		return stage_fail(failure, "writing", "/etc/passwd and group of the sandbox");
+	return 0;
+}
+
+static int cover_names(const struct sandbox *sandbox, bool network, struct failure *failure)
+{
+	if (network && (cover_if_there(STORE "/hosts", "/etc/hosts") < 0 ||
+			cover_if_there(STORE "/resolv.conf", "/etc/resolv.conf") < 0))
+		return stage_fail(failure, "covering", "/etc/hosts and resolv.conf");
+	if ((*sandbox->users && cover_if_there(STORE "/passwd", "/etc/passwd") < 0) ||
+	    (*sandbox->groups && cover_if_there(STORE "/group", "/etc/group") < 0))
+		return stage_fail(failure, "covering", "/etc/passwd and group");
+	return 0;
+}
+
+int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text, size_t length,
+		struct failure *failure)
+{
+	static int opened[OPENED_MOST];
+	bool network = walls & WALL_BIT(WALL_NET_NAMESPACE);
+	const char *end = walls & WALL_BIT(WALL_MASKS) ? text + length : text;
+	unsigned index = 0, opened_count = 0;
+	struct item item;
 
 	if (!(walls & WALL_BIT(WALL_RUN)))
 		return walls & WALL_BIT(WALL_DEVICES) && umount2("/run", MNT_DETACH) < 0
 			       ? stage_fail(failure, "uncovering", "/run")
 			       : 0;
-	if (names &&
-	    (write_file(STORE "/hosts", hosts) < 0 ||
-	     write_file(STORE "/resolv.conf", nameserver) < 0 || prepare_linked_resolver() < 0))
-		return stage_fail(failure, "writing", "/etc/hosts and resolv.conf of the sandbox");
+	if (write_names(sandbox, network, failure) < 0)
+		return -1;
 	for (const char *next = text; next < end;) {
 		next = read_item(next, &item);
-		if (item.kind == 'P' || item.kind == 'R'
-			    ? pin(&item, failure) < 0
-			    : prepare_mask(index++, &item, failure) < 0)
+		if (prepare(text, &item, &index, opened, &opened_count, failure) < 0)
 			return -1;
 	}
 	if (chmod(STORE, 0) < 0 ||
 	    sys_mount_setattr(AT_FDCWD, "/run", 0, MOUNT_RDONLY | MOUNT_NODEV, 0) < 0)
 		return stage_fail(failure, "closing", "/run");
-	if (names && (cover_if_there(STORE "/hosts", "/etc/hosts") < 0 ||
-		      cover_if_there(STORE "/resolv.conf", "/etc/resolv.conf") < 0))
-		return stage_fail(failure, "covering", "/etc/hosts and resolv.conf");
-	index = 0;
-	for (const char *next = text; next < end;) {
-		next = read_item(next, &item);
-		if (item.kind != 'P' && item.kind != 'R' && apply_mask(index++, &item, failure) < 0)
-			return -1;
-	}
-	return 0;
+	if (cover_names(sandbox, network, failure) < 0)
+		return -1;
+	return apply(text, end, opened, failure);
 }

@@ -235,15 +235,30 @@ int stage_tree(const struct ground *ground, struct rung *rung, struct failure *f
 	return 0;
 }
 
+/* The store is memory, and /dev/shm lies in it. */
+static int bound_store(const struct sandbox *sandbox, unsigned walls)
+{
+	enum { OWN = 1 << 20 }; /* for what ward puts there */
+	char options[64];
+
+	if (!sandbox->memory_files || !(walls & (WALL_BIT(WALL_DEVICES) | WALL_BIT(WALL_RUN))))
+		return 0;
+	snprintf(options, sizeof(options), "mode=755,size=%llu",
+		 (unsigned long long)sandbox->memory_files + OWN);
+	return mount(NULL, "/run", NULL, MS_REMOUNT | MS_NOSUID, options);
+}
+
 int stage_writable(const struct sandbox *sandbox, unsigned walls, struct writable_tree *trees,
 		   struct failure *failure)
 {
 	const struct list *writable = sandbox->writable;
 	int tmp = -1;
 
+	if (bound_store(sandbox, walls) < 0)
+		return stage_fail(failure, "limiting", "/dev/shm");
 	if (writable->count > WRITABLE_MOST) {
 		errno = E2BIG;
-		return stage_fail(failure, "keeping writable", "more than 64 paths");
+		return stage_fail(failure, "keeping writable", "more than 256 paths");
 	}
 	for (size_t i = 0; i < writable->count; i++)
 		if (clone_writable(writable->items[i], &trees[i]) < 0)

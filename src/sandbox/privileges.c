@@ -16,6 +16,8 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
 
 static int write_map(const char *path, const char *text)
 {
@@ -75,12 +77,28 @@ static int limit(int resource, uint64_t value)
 	return setrlimit((__rlimit_resource_t)resource, &new);
 }
 
-int stage_limits(const struct sandbox *sandbox, struct failure *failure)
+/* Since Linux 5.14 the processes of a user are counted for each user namespace, before for the
+ * whole machine. */
+static bool counts_by_namespace(unsigned walls)
 {
+	struct utsname name;
+	int major, minor;
+
+	return walls & WALL_BIT(WALL_USER_NAMESPACE) && uname(&name) == 0 &&
+	       sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
+	       (major > 5 || (major == 5 && minor >= 14));
+}
+
+int stage_limits(const struct sandbox *sandbox, unsigned walls, struct failure *failure)
+{
+	uint64_t processes = sandbox->own_processes && counts_by_namespace(walls)
+				     ? sandbox->own_processes
+				     : sandbox->processes;
+
 	/* 1, not 0: a core_pattern that pipes into a program outside ignores 0. */
 	if (limit(RLIMIT_CORE, 1) < 0)
 		return stage_fail(failure, "limiting", "core dumps");
-	if (sandbox->processes && limit(RLIMIT_NPROC, sandbox->processes) < 0)
+	if (processes && limit(RLIMIT_NPROC, processes) < 0)
 		return stage_fail(failure, "limiting", "processes");
 	if (sandbox->file_size && limit(RLIMIT_FSIZE, sandbox->file_size) < 0)
 		return stage_fail(failure, "limiting", "the size of files");
@@ -133,8 +151,8 @@ static int attach(const struct sock_fprog *filter, bool notify)
 	return r;
 }
 
-int stage_filter(struct rung *rung, bool no_network, const uint32_t pass[static 4],
-		 int *ret_listener, struct failure *failure)
+int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_network,
+		 const uint32_t pass[static 4], int *ret_listener, struct failure *failure)
 {
 	static struct sock_filter program[BPF_ROOM]; /* too large for a comfortable stack */
 	unsigned lost = rung->lost;
@@ -156,7 +174,9 @@ int stage_filter(struct rung *rung, bool no_network, const uint32_t pass[static 
 
 	if (!(rung->walls & WALL_BIT(WALL_SECCOMP)))
 		return 0;
-	r = filter_build(notify, lost ? &needs : NULL, program);
+	if (sandbox->trap_allocation)
+		filter_trap_allocation();
+	r = filter_build(notify, &sandbox->filter, lost ? &needs : NULL, program);
 	if (r < 0) {
 		errno = -r;
 		return stage_fail(failure, "building", "the system-call filter");
@@ -166,9 +186,10 @@ int stage_filter(struct rung *rung, bool no_network, const uint32_t pass[static 
 	if (r < 0 && notify && (errno == EBUSY || errno == EINVAL || ladder_is_refusal(errno))) {
 		/* A listener is there already, or they are not known here: without. Where filters
 		 * are refused altogether, the second try says so. */
-		rung->walls &= ~WALL_BIT(WALL_NOTIFY);
-		rung->lost |= WALL_BIT(WALL_NOTIFY);
-		return stage_filter(rung, no_network, pass, ret_listener, failure);
+		/* What comes into being is guarded by the supervisor. */
+		rung->lost |= rung->walls & (WALL_BIT(WALL_NOTIFY) | WALL_BIT(WALL_GUARD));
+		rung->walls &= ~(WALL_BIT(WALL_NOTIFY) | WALL_BIT(WALL_GUARD));
+		return stage_filter(sandbox, rung, no_network, pass, ret_listener, failure);
 	}
 	if (r < 0)
 		return stage_fail(failure, "attaching", "the system-call filter");

@@ -10,6 +10,7 @@
 #include "../base/error.h"
 #include "../base/list.h"
 #include "../request/request.h"
+#include "filter.h"
 #include "find.h"
 #include "walls.h"
 #include <signal.h>
@@ -46,6 +47,7 @@ struct sandbox {
 	const char *cwd;
 	const struct list *writable; /* absolute, real paths, parents before children */
 	const char *tmp;	     /* the directory that becomes /tmp */
+	const char *users, *groups;  /* /etc/passwd and /etc/group inside; "" or NULL: the host's */
 	char *const *argv;
 	char *const *environment;
 	const struct list *candidates; /* the paths to try to execute, in order */
@@ -58,9 +60,14 @@ struct sandbox {
 	bool ignores_pipe, ignores_child; /* SIGPIPE, SIGCHLD were ignored when ward was started */
 	uint64_t time_ns;		  /* after which everything is ended; 0: never */
 	uint64_t processes;		  /* RLIMIT_NPROC; 0: as it is */
-	uint64_t file_size;		  /* RLIMIT_FSIZE; 0: as it is */
-	uint64_t cpu_seconds;		  /* RLIMIT_CPU; 0: as it is */
-	unsigned require;		  /* walls without which nothing is started */
+	uint64_t own_processes; /* the same where the kernel counts those of the sandbox only */
+	uint64_t file_size;	/* RLIMIT_FSIZE; 0: as it is */
+	uint64_t cpu_seconds;	/* RLIMIT_CPU; 0: as it is */
+	uint64_t files;		/* RLIMIT_NOFILE of the command; 0: as it is */
+	uint64_t memory_files;	/* bytes that /dev/shm may hold; 0: as it is */
+	bool trap_allocation;	/* fallocate is shown to the supervisor */
+	unsigned require;	/* walls without which nothing is started */
+	struct filter_changes filter;
 };
 
 /* What stands after set-up. All fds are the caller's, -1 for what was not made. */
@@ -97,8 +104,10 @@ void entry_done(struct entry *entry);
 		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0 \
 	}
 
-/* What init sends on entry.control, one datagram each: the command was stopped, or it has ended. */
+/* What init sends on entry.control, one datagram each: the command was stopped, or it has ended, or
+ * what was asked for. */
 struct init_event {
+	bool interim;	/* it runs, and this is what those that were reaped have used so far */
 	int stopped;	/* the signal that stopped it; 0: it has ended, and the rest holds */
 	bool alone;	/* nothing that it started is left */
 	int exec_error; /* errno where the command could not be executed */
@@ -113,6 +122,9 @@ enum init_order_kind {
 	INIT_FOREGROUND, /* give the command the terminal and let it go on */
 	INIT_BACKGROUND, /* take the terminal from it */
 	INIT_CONTINUE,	 /* let it go on as it is */
+	INIT_COUNT,	 /* tell what was used so far */
+	INIT_PAUSE,	 /* the time stands still until */
+	INIT_RESUME,
 };
 
 struct init_order {

@@ -28,7 +28,7 @@ int stage_tree(const struct ground *ground, struct rung *rung, struct failure *f
 /* Loopback up, and the resolver's socket. */
 int stage_network(int *ret_names, struct failure *failure);
 
-enum { WRITABLE_MOST = 64 };
+enum { WRITABLE_MOST = 256 };
 
 /* A writable path, held by fd from the moment it was looked at. */
 struct writable_tree {
@@ -39,9 +39,11 @@ struct writable_tree {
 /* What stays writable, and /tmp. trees: one for each of sandbox->writable, filled. */
 int stage_writable(const struct sandbox *sandbox, unsigned walls, struct writable_tree *trees,
 		   struct failure *failure);
-/* /run hidden, host names of its own, and the masks: text holds NUL-terminated records "M DEVICE
- * INODE PATH" and "P 0 0 PATH". */
-int stage_masks(unsigned walls, const char *text, size_t length, struct failure *failure);
+/* /run hidden, names of its own, and the masks: text holds NUL-terminated records "Kd DEVICE INODE
+ * PATH", in the order in which they are done. K: one of enum mask_kind, or P for a directory that
+ * must not be renamed; d: d for a directory, - otherwise. */
+int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text, size_t length,
+		struct failure *failure);
 /* no_new_privs, and Landlock from inside the finished tree. */
 struct landlock_ground {
 	const struct sandbox *sandbox;
@@ -56,13 +58,13 @@ int stage_landlock(const struct landlock_ground *ground, struct failure *failure
  * signalled or traced. 0, or -1 with errno. */
 int landlock_leave_init(int abi);
 /* Resource limits of the command. */
-int stage_limits(const struct sandbox *sandbox, struct failure *failure);
+int stage_limits(const struct sandbox *sandbox, unsigned walls, struct failure *failure);
 /* Empty capability sets, locked securebits. */
 int stage_privileges(unsigned walls, struct failure *failure);
 /* The filter, last of all. pass: what init shows to be let signal; see filter.h. Where there is no
  * notification to be had it is taken from *rung. */
-int stage_filter(struct rung *rung, bool no_network, const uint32_t pass[static 4],
-		 int *ret_listener, struct failure *failure);
+int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_network,
+		 const uint32_t pass[static 4], int *ret_listener, struct failure *failure);
 
 /* Pid 1 from here on: starts the command and serves it until it ends. */
 struct init_fds {

@@ -324,7 +324,7 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 		return stage_fail(failure, "reading", "what to run");
 	if (rung->walls & WALL_BIT(WALL_MOUNT_NAMESPACE) &&
 	    (stage_writable(sandbox, rung->walls, trees, failure) < 0 ||
-	     stage_masks(rung->walls, masks, masks_length, failure) < 0))
+	     stage_masks(sandbox, rung->walls, masks, masks_length, failure) < 0))
 		return -1;
 	report->terminal = open_terminal(sandbox, rung->walls, failure);
 	report->input = reopen_input(&sandbox->stdio[0], failure);
@@ -337,16 +337,16 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 	landlock.records_end = masks + masks_length;
 	landlock.terminal = report->terminal;
 	landlock.no_network = lacks_network_wall(ground, rung);
-	if (stage_limits(sandbox, failure) < 0 || build_landlock(&landlock, trees, failure) < 0 ||
-	    join_network(control, report) < 0 || stage_privileges(rung->walls, failure) < 0 ||
-	    check_rung(sandbox, rung, failure) < 0)
+	if (stage_limits(sandbox, rung->walls, failure) < 0 ||
+	    build_landlock(&landlock, trees, failure) < 0 || join_network(control, report) < 0 ||
+	    stage_privileges(rung->walls, failure) < 0 || check_rung(sandbox, rung, failure) < 0)
 		return -1;
 	/* As the command will be, not as root of the namespace: a masked directory is closed to it.
 	 */
 	if (chdir(sandbox->cwd) < 0)
 		return stage_fail(failure, "starting in", sandbox->cwd);
-	if (stage_filter(rung, lacks_network_wall(ground, rung), pass, &report->listener, failure) <
-	    0)
+	if (stage_filter(sandbox, rung, lacks_network_wall(ground, rung), pass, &report->listener,
+			 failure) < 0)
 		return -1;
 	return check_rung(sandbox, rung, failure); /* notification may have been lost last */
 }

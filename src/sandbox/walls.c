@@ -26,6 +26,7 @@ static const char *const names[WALL_COUNT] = {
 	[WALL_ENVIRONMENT] = "environment",
 	[WALL_DESCRIPTORS] = "fds",
 	[WALL_INIT_HIDDEN] = "init",
+	[WALL_GUARD] = "guard",
 };
 
 const char *wall_name(enum wall wall)

@@ -161,6 +161,9 @@ static inline int sys_landlock_restrict(int ruleset)
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
 
+#define NOTIFY_SET_FLAGS    _IOW('!', 4, uint64_t) /* Linux 6.6 */
+#define NOTIFY_SYNC_WAKE_UP 1ul
+
 static inline int sys_seccomp(unsigned operation, unsigned flags, void *args)
 {
 	return (int)syscall(SYS_seccomp, operation, flags, args);

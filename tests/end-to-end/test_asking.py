@@ -401,7 +401,7 @@ def test_an_answer_without_the_sandbox_covers_nothing_else(desk):
 HOSTILE = ['\x1b]0;owned\x07', '\x1b[2J\x1b[H', '\u202e', '\u200b', 'р\u0430ypal', '\r\nward asks: fine?\r\n  yes  [y]', '\x9b31m', '\ufeff']
 
 
-@pytest.mark.parametrize('field', ['command', '--reason', '--agent', '--tool', '--call-id', '--turn'])
+@pytest.mark.parametrize('field', ['command', '--reason', '--tool', '--call-id', '--turn'])
 def test_hostile_text_cannot_draw(desk, field):
     text = ''.join(HOSTILE)
     script = desk.ward.file('agent.py', f'''import os, sys
@@ -491,7 +491,7 @@ def test_what_a_person_sees(pane):
 def test_hostile_text_leaves_a_real_terminal_as_it_is(pane, plain):
     plain.file('agent.py', f'''import os
 text = {''.join(HOSTILE)!r}
-os.execv({plain.binary!r}, ["ward", "run", "--session", "s", "--reason", text, "--agent", text, "--", "git", "push", text])
+os.execv({plain.binary!r}, ["ward", "run", "--session", "s", "--reason", text, "--tool", text, "--", "git", "push", text])
 ''')
     lines = question_on(pane, '/usr/bin/python3 agent.py')
     text = '\n'.join(lines)

@@ -59,7 +59,7 @@ def kill_at_random_moments(ward, times, *flags):
 
 
 def test_sigkill_at_any_moment_leaves_no_process(ward):
-    kill_at_random_moments(ward, 20)
+    kill_at_random_moments(ward, 50)
     assert set(listing(ward.work)) <= {'running'}
     assert listing(ward.home) == []
 

@@ -4,6 +4,8 @@ import shutil
 
 import pytest
 
+from support import PATH
+
 
 def works(ward, script, *flags, shell='bash', **how):
     """Runs a script that stops at its first failure; nothing may be refused to it."""
@@ -14,7 +16,7 @@ def works(ward, script, *flags, shell='bash', **how):
 
 
 def needs(*programs):
-    missing = [program for program in programs if not shutil.which(program)]
+    missing = [program for program in programs if not shutil.which(program, path=PATH)]
     if missing:
         pytest.skip('not installed: ' + ', '.join(missing))
 
@@ -234,7 +236,7 @@ def test_locks_between_processes(plain):
 
 def test_two_runs_share_a_workspace(ward):
     wait = 'for i in $(seq 600); do [ -e {0} ] && break; sleep 0.05; done; cat {0}'
-    first = ward.popen('run', '--', 'sh', '-c', 'echo one > shared; ' + wait.format('answer'))
+    first = ward.popen('run', '--', 'sh', '-c', 'echo one > shared.new; mv shared.new shared; ' + wait.format('answer'))
     assert ward.sh(wait.format('shared') + '; echo two > answer.new; mv answer.new answer').out == 'one\n'
     assert ward.finish(first).out == 'two\n'
 

@@ -78,7 +78,7 @@ def test_log_can_be_narrowed(filled):
 
 
 def test_what_a_command_was_called_cannot_steer_the_terminal(plain):
-    plain.run('printf', '\033]0;owned\a\r\n\u202e', flags=['--reason', '\033[2J', '--agent', '\033[1mx'])
+    plain.run('printf', '\033]0;owned\a\r\n\u202e', flags=['--reason', '\033[2J', '--tool', '\033[1mx'])
     for words in (['log'], ['show', 'last'], ['log', '--json'], ['show', '--json', 'last'], ['audit', 'export']):
         out = plain(*words).out
         assert out and not {'\033', '\a', '\r'} & set(out), words

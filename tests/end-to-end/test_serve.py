@@ -128,3 +128,26 @@ def test_the_end_of_the_server_ends_what_it_runs(plain, number):
 def test_it_needs_to_be_told_where_to_serve(plain):
     done = plain('serve')
     assert done.code == 125 and '--stdio' in done.err
+
+
+def test_another_program_takes_system_calls_and_asks_for_more(plain):
+    """What widens is a question, and nobody is there to answer it."""
+    program = ['/usr/bin/python3', '-c', 'import os; os.memfd_create("x")']
+    wider, narrower, never = serve(plain, call('run', {'argv': ['true'], 'allow_syscall': ['modify_ldt']}, 1),
+                                   call('run', {'argv': program, 'deny_syscall': ['memfd_create']}, 2),
+                                   call('run', {'argv': ['true'], 'deny_syscall': ['execve']}, 3))
+    assert wider['result']['verdict'] == 'deny' and "a person's yes" in wider['result']['error']['message'], wider
+    assert 'Operation not permitted' in narrower['result']['stderr']
+    assert "'execve' cannot be denied" in never['result']['error']['message']
+    plain.policy('sandbox: {syscalls: {allow: [modify_ldt]}}\n')
+    given, = serve(plain, call('run', {'argv': ['true'], 'allow_syscall': ['modify_ldt']}))
+    assert given['result']['verdict'] == 'allow' and given['result']['exit_code'] == 0, given
+
+
+def test_agents_of_one_program_have_a_tmp_each(plain):
+    """They come over one connection, from one process."""
+    answers = serve(plain, *(call('run', {'command': f'touch /tmp/{agent}; ls /tmp', 'agent': agent}, agent) for agent in ('a', 'b', 'a')),
+                    call('run', {'command': 'ls /tmp'}, 'none'), call('run', {'command': 'true', 'agent': '../x'}, 'bad'))
+    said = [answer['result']['stdout'].split() for answer in answers[:4]]
+    assert said == [['a', 'agent-a'], ['agent-b', 'b'], ['a', 'agent-a'], []]
+    assert "'../x' cannot be the id of an agent" in answers[4]['result']['error']['message']

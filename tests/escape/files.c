@@ -3,6 +3,7 @@
 #include "attack.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -277,6 +278,37 @@ static int attack_through_fd(char **arguments)
 	return write_to(open(path, O_WRONLY | O_APPEND));
 }
 
+/* A running program cannot be written, but its file can be held until it has ended: what
+ * /proc/self/exe leads to is a name that no path rule knows. */
+static int attack_own_program(char **arguments)
+{
+	uint64_t end = now_ms() + 2000;
+	char path[4096], link[64], found[4096];
+	int fd = -1;
+	pid_t child;
+
+	snprintf(path, sizeof(path), "%s/program", arguments[1]);
+	child = fork();
+	if (child == 0) {
+		execl(path, "sleep", "20", NULL);
+		_exit(NOT_TRIED);
+	}
+	snprintf(link, sizeof(link), "/proc/%d/exe", child);
+	while (fd < 0 && now_ms() < end) {
+		ssize_t length = readlink(link, found, sizeof(found) - 1);
+
+		found[length > 0 ? length : 0] = '\0';
+		if (strcmp(found, path) == 0)
+			fd = open(link, O_PATH);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	if (fd < 0)
+		cannot_try(path);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return write_to(open(link, O_WRONLY | O_APPEND));
+}
+
 /* The name that the supervisor reads is harmless, the one that the kernel reads is not. */
 static char moving_path[4096];
 static const char *target;
@@ -388,6 +420,7 @@ static const struct attack attacks[] = {
 	{"through-parent", 2, attack_through_parent},
 	{"through-directory", 2, attack_through_directory},
 	{"through-fd", 2, attack_through_fd},
+	{"own-program", 2, attack_own_program},
 	{"rewritten-path", 2, attack_rewritten_path},
 	{"swapped-link", 2, attack_swapped_link},
 };

@@ -293,6 +293,22 @@ static int attack_root(char **arguments)
 	return verdict(open(path, O_RDONLY) >= 0, path);
 }
 
+static int attack_mem(char **arguments)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%s/mem", arguments[0]);
+	return verdict(open(path, O_RDWR) >= 0, path);
+}
+
+static int attack_fd(char **arguments)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%s/fd/0", arguments[0]);
+	return verdict(open(path, O_RDONLY) >= 0, path);
+}
+
 /* The supervisor is the parent of init. */
 static int attack_supervisor(char **arguments)
 {
@@ -341,6 +357,8 @@ static const struct attack attacks[] = {
 	{"look", 2, attack_look},
 	{"environ", 1, attack_environ},
 	{"root", 1, attack_root},
+	{"mem", 1, attack_mem},
+	{"fd", 1, attack_fd},
 	{"supervisor", 0, attack_supervisor},
 };
 

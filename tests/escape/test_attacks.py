@@ -68,6 +68,7 @@ ATTACKS = [
     *each("files", "rename-out rename-over rename-in link-out", CROSSING, words=FILE),
     # What the supervisor cannot follow, or sees as something else, meets the other two.
     *each("files", "through-fd rewritten-path swapped-link", ("readonly", "landlock"), words=FILE, also=("notify",)),
+    Attack("files", "own-program", ("readonly", "landlock"), FILE, needs=("own-program",), also=("notify",)),
     *each("files", "link-in link-of-fd", ("mountns", "landlock"), words=FILE),
     # Landlock knows nothing of attributes.
     *each("files", "chmod fchmodat2 chmod-directory chown utimes setxattr fchmod fchmod-directory fchown fsetxattr",
@@ -99,7 +100,7 @@ ATTACKS = [
     *each("processes", "kill tgkill sigqueue pidfd", ("pidns", "landlock"), words=("{pid}",), needs=("victim",)),
     *each("processes", "owner prlimit", ("pidns",), words=("{pid}",), needs=("victim",)),
     Attack("processes", "priority", ("pidns",), ("{pid}",), needs=("victim",), real=("user",)),
-    *each("processes", "ptrace vm environ root", EVERYTHING, words=("{pid}",), needs=("victim",), real=("user",)),
+    *each("processes", "ptrace vm environ root mem fd", EVERYTHING, words=("{pid}",), needs=("victim",), real=("user",)),
     Attack("processes", "look", ("pidns+proc",), ("{pid}", "sleep"), needs=("victim",)),
     Attack("processes", "supervisor", ("pidns", "landlock")),
 
@@ -129,6 +130,10 @@ ATTACKS = [
     Attack("masks", "read", ("masks",), ("{home}/.local/state/ward", "audit.log", "run.start"), needs=("state",)),
     Attack("masks", "overwrite", ("masks", *WRITING), ("{home}/.local/state/ward", "audit.log", "-"), needs=("state",)),
     Attack("masks", "remove", ("masks", *WRITING), ("{home}/.local/state/ward", "audit.log", "-"), needs=("state",)),
+    # And the policy, which says what the next command may do.
+    Attack("masks", "read", ("masks",), ("{home}/.config/ward", "ward.yaml", MARK), needs=("policy",)),
+    Attack("masks", "overwrite", ("masks", *WRITING), ("{home}/.config/ward", "ward.yaml", "-"), needs=("policy",)),
+    Attack("masks", "remove", ("masks", *WRITING), ("{home}/.config/ward", "ward.yaml", "-"), needs=("policy",)),
 
     # Unix sockets of the host.
     *each("sockets", "stream through-link through-root through-fd rewritten-address swapped-link swapped-fd", ("notify",),
@@ -270,6 +275,10 @@ def prepared(place, attack):
                 words["handle_type"], words["handle"] = handle_of(place.workspace / "sub/.env")
             elif need == "state":
                 assert place.sandboxed(["true"])[0] == 0
+            elif need == "policy":
+                place.write(place.home / ".config/ward/ward.yaml", f"approval: never # {MARK}\n")
+            elif need == "own-program":
+                place.copy("/bin/sleep", place.outside / "program")
             elif need == "secret-environment":
                 variables["WARD_ESCAPE_TOKEN"] = MARK
             elif need == "secret-flag":

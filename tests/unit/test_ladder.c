@@ -33,6 +33,8 @@
 #define NOTIFY	  SECCOMP_RET_USER_NOTIF
 #define ALLOW	  SECCOMP_RET_ALLOW
 
+static const struct filter_changes unchanged;
+
 static void without_user_namespaces_a_plain_user_has_no_others(void **state)
 {
 	unsigned left = ladder_settle(WALLS_ALL, BIT(USER_NAMESPACE), /* privileged= */ false);
@@ -202,8 +204,8 @@ static void the_lowest_filter_holds_what_other_walls_would(void **state)
 
 	(void)state;
 	seen.no_supervisor = false;
-	lengths[0] = filter_build(true, &seen, watched);
-	lengths[1] = filter_build(false, &lowest, unwatched);
+	lengths[0] = filter_build(true, &unchanged, &seen, watched);
+	lengths[1] = filter_build(false, &unchanged, &lowest, unwatched);
 	assert_true(lengths[0] > 0 && lengths[1] > 0);
 	for (size_t i = 0; i < ELEMENTS(expectations); i++) {
 		const struct expectation *one = &expectations[i];
@@ -222,10 +224,10 @@ static void a_rung_that_lost_nothing_has_the_same_filter(void **state)
 {
 	static struct sock_filter full[BPF_ROOM], rung[BPF_ROOM];
 	const struct filter_rung nothing = {0};
-	int length = filter_build(true, NULL, full);
+	int length = filter_build(true, &unchanged, NULL, full);
 
 	(void)state;
-	assert_int_equal(filter_build(true, &nothing, rung), length);
+	assert_int_equal(filter_build(true, &unchanged, &nothing, rung), length);
 	assert_memory_equal(full, rung, (size_t)length * sizeof(*full));
 }
 
@@ -275,7 +277,8 @@ static void what_is_denied_is_left_out_and_what_is_beside_it_is_not(void **state
 	};
 	_cleanup_buffer_ struct buffer text = {0};
 	_cleanup_list_ struct list writable = {0}, held = {0};
-	struct mask items[2] = {{.is_directory = false}, {.is_directory = true}};
+	struct mask items[2] = {{.kind = MASK_FILE},
+				{.kind = MASK_DIRECTORY, .is_directory = true}};
 	const struct masks masks = {.items = items, .count = 2};
 	const struct sandbox sandbox = {.writable = &writable};
 

@@ -32,7 +32,7 @@ static const char whole[] =
 	"    deny: ['*.internal']\n"
 	"  sockets: [ssh-agent]\n"
 	"  limits: {memory: 2G, cpu: 1.5, cpu_time: 60s, processes: 20, disk: 1G, output: 10M, "
-	"time: 30s, idle: 10s}\n"
+	"time: 30s, idle: 10s, files: 64}\n"
 	"  environment:\n"
 	"    keep: [NPM_TOKEN]\n"
 	"    set: {CI: 'true'}\n"
@@ -744,7 +744,8 @@ static void add_section(struct buffer *text)
 {
 	static const char *const levels[] = {"none", "restricted", "container"};
 	static const char *const modes[] = {"none", "restricted", "full"};
-	static const char *const limits[] = {"memory", "disk", "output", "processes", "cpu"};
+	static const char *const limits[] = {"memory", "disk",	"output", "processes",
+					     "cpu",    "files", "idle"};
 
 	buffer_add_char(text, '{');
 	if (dice(2))
@@ -830,6 +831,8 @@ static bool is_narrower(const struct sandbox_policy *with, const struct sandbox_
 	       is_no_higher(with->limits.memory, without->limits.memory) &&
 	       is_no_higher(with->limits.disk, without->limits.disk) &&
 	       is_no_higher(with->limits.output, without->limits.output) &&
+	       is_no_higher(with->limits.files, without->limits.files) &&
+	       is_no_higher(with->limits.idle_ns, without->limits.idle_ns) &&
 	       is_no_higher(with->limits.processes, without->limits.processes) &&
 	       is_no_higher(with->limits.millicpus, without->limits.millicpus) &&
 	       is_no_higher(with->limits.time_ns, without->limits.time_ns);

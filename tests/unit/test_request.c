@@ -53,7 +53,8 @@ static void json_sets_every_field(void **state _unused_)
 			"\"allow_socket\":[\"docker\"],\"memory\":\"512M\",\"cpu\":1.5,\"cpu_"
 			"time\":60,"
 			"\"processes\":20,\"disk\":1024,\"output\":\"10K\",\"timeout\":\"1.5s\","
-			"\"idle\":0.25,\"keep_output\":0,\"agent\":\"a1\",\"session\":\"s\","
+			"\"idle\":0.25,\"files\":64,\"keep_output\":0,\"agent\":\"a1\",\"session\":"
+			"\"s\","
 			"\"tool\":\"t\",\"call_id\":\"c1\",\"turn\":\"7\",\"reason\":\"why "
 			"\u00e9\","
 			"\"approval_command\":\"make\",\"json\":true,\"quiet\":true,\"no_pty\":"
@@ -78,6 +79,7 @@ static void json_sets_every_field(void **state _unused_)
 	assert_int_equal(request.limits.output, 10240);
 	assert_int_equal(request.limits.time_ns, 1500000000);
 	assert_int_equal(request.limits.idle_ns, 250000000);
+	assert_int_equal(request.limits.files, 64);
 	assert_int_equal(request.keep_output, 0);
 	assert_string_equal(request.reason, "why \u00e9");
 	assert_string_equal(request.approval_command, "make");

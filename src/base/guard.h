@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names that make other programs run something: a repository's hooks and configuration, shells'
+ * start-up files, editors' and agents' settings, ward's own policy. What a path means is decided
+ * component by component, so that a walk and a look at one path share the same rules.
+ *
+ * A directory that holds such names is a *holder*: it is read-only for the command, and what may
+ * change in it all the same is changed by the supervisor. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum guard {
+	GUARD_FREE,   /* an ordinary name */
+	GUARD_HOLDER, /* the name of a holder: .git, .claude ... */
+	GUARD_OPEN,   /* a part of a repository with traffic of its own, which runs nothing */
+	GUARD_KEPT,   /* in a holder, and harmless: the supervisor changes it */
+	GUARD_CONFIG, /* a repository's configuration: replaced only by a checked copy */
+	GUARD_LATER,  /* says where a repository lies: its content is looked at when it is there */
+	GUARD_CLOSED, /* not without being asked for by name */
+};
+
+/* Where a directory stands. */
+enum guard_ground {
+	GROUND_PLAIN,
+	GROUND_REPOSITORY, /* .git, a bare repository, and what lies in them but for: */
+	GROUND_OPEN,	   /* objects, refs and the like */
+	GROUND_HOOKS,
+	GROUND_SETTINGS, /* a directory of settings; `closed` tells which names in it */
+	GROUND_HARMLESS, /* below a directory of settings, beside the closed names */
+	GROUND_CLOSED,
+};
+
+struct guard_place {
+	enum guard_ground ground;
+	bool worktree;		   /* a directory of .git/worktrees, or below */
+	const char *const *closed; /* NULL: all names */
+};
+
+/* What the name is in a directory that stands there. */
+enum guard guard_of(const struct guard_place *place, const char *name);
+/* Where the directory of that name in it stands. */
+struct guard_place guard_enter(const struct guard_place *place, const char *name);
+/* The whole path below the directory `top`, which stands on plain ground. *ret_parent (may be NULL)
+ * is where its parent stands. */
+enum guard guard_path(const char *top, const char *path, struct guard_place *ret_parent);
+/* What is held in every writable tree, at any depth, as patterns; open: parts of a repository that
+ * are writable all the same. Ends with a text of NULL. */
+struct guard_pattern {
+	const char *text;
+	bool open;
+};
+const struct guard_pattern *guard_patterns(void);

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The child that goes in.
+ *
+ * It enters the user namespace, which gives it all capabilities over the sandbox's mounts and over
+ * nothing else (the supervisor owns that namespace, so it needs none of its own), and the mount
+ * namespace. It never enters the pid namespace: nobody inside can name it. It is not dumpable and
+ * holds no descriptor but the one it reports on. What it looks at may be in motion, so it goes by
+ * descriptors that hold the thing itself, and looks again when it is done. */
+#include "cover.h"
+#include "../base/io.h"
+#include "../base/path.h"
+#include "../sandbox/stage.h"
+#include "../sys/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* Whoever renames faster than this child looks is told of by the next event. */
+enum { SECONDS = 2, LOOKS = 8, CHILDREN = 4096 };
+
+struct report {
+	int errnum;
+	unsigned mask;
+};
+
+static int open_of_process(const char *pid, int *ret_user, int *ret_mounts)
+{
+	char path[64];
+	_cleanup_close_ int process = -1, user = -1, mounts = -1;
+
+	snprintf(path, sizeof(path), "/proc/%s/ns", pid);
+	process = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (process < 0)
+		return -1;
+	user = openat(process, "user", O_RDONLY | O_CLOEXEC);
+	mounts = openat(process, "mnt", O_RDONLY | O_CLOEXEC);
+	if (user < 0 || mounts < 0)
+		return -1;
+	*ret_user = STEAL_FD(user);
+	*ret_mounts = STEAL_FD(mounts);
+	return 0;
+}
+
+/* Init is closed to us. What it started is not, and lives in the same namespaces: the filter lets
+ * nobody leave them. */
+int open_namespaces(pid_t init, int *ret_user, int *ret_mounts)
+{
+	char path[64], text[CHILDREN];
+	_cleanup_close_ int list = -1;
+	char *rest = text, *pid;
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", init, init);
+	list = open(path, O_RDONLY | O_CLOEXEC);
+	if (list < 0)
+		return -errno;
+	length = read_all(list, text, sizeof(text) - 1);
+	if (length < 0)
+		return (int)length;
+	text[length] = '\0';
+	while ((pid = strsep(&rest, " ")))
+		if (*pid && open_of_process(pid, ret_user, ret_mounts) == 0)
+			return 0;
+	return -EAGAIN;
+}
+
+/* EINVAL: it is our own, because the sandbox has none; then the other call has the last word. */
+static int enter(const struct covering *covering)
+{
+	if (setns(covering->user, CLONE_NEWUSER) < 0 && errno != EINVAL)
+		return -1;
+	if (setns(covering->mounts, CLONE_NEWNS) < 0)
+		return -1;
+	close(covering->user);
+	close(covering->mounts);
+	return 0;
+}
+
+static int compare_fds(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+static void close_all_but(int a, int b, int c)
+{
+	int kept[] = {a, b, c};
+	unsigned next = 0;
+
+	qsort(kept, ELEMENTS(kept), sizeof(*kept), compare_fds);
+	for (size_t i = 0; i < ELEMENTS(kept); i++) {
+		if ((unsigned)kept[i] > next)
+			sys_close_range(next, (unsigned)kept[i] - 1, 0);
+		next = (unsigned)kept[i] + 1;
+	}
+	sys_close_range(next, ~0u, 0);
+}
+
+static int open_real(const char *path)
+{
+	return sys_openat2(AT_FDCWD, path, O_PATH | O_CLOEXEC | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+}
+
+/* What is to be covered; -1 with errno 0 where there is nothing. A link is looked through to a file
+ * only: whoever made the link chose what it leads to. */
+static int open_fallen(const char *path, struct stat *st)
+{
+	int fd = open_real(path);
+
+	if (fd >= 0 && fstat(fd, st) == 0 && !S_ISLNK(st->st_mode))
+		return fd;
+	if (fd < 0 && errno != ELOOP && errno != ENOENT && errno != ENOTDIR)
+		return -1;
+	if (fd < 0 && errno != ELOOP) {
+		errno = 0;
+		return -1;
+	}
+	close_fd(&fd);
+	fd = sys_openat2(AT_FDCWD, path, O_PATH | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
+	if (fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode))
+		return fd;
+	close_fd(&fd);
+	errno = 0;
+	return -1;
+}
+
+static bool is_mount(int fd)
+{
+	struct statx info;
+
+	return statx(fd, "", AT_EMPTY_PATH, 0, &info) == 0 &&
+	       info.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
+/* As at the start: a directory above a mask must not be renamed from inside. */
+static int pin_above(const struct covering *covering, const char *path)
+{
+	char above[PATH_MAX];
+
+	snprintf(above, sizeof(above), "%s", path);
+	for (char *slash = above + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+		_cleanup_close_ int fd = -1, tree = -1;
+		bool writable = false;
+
+		*slash = '\0';
+		for (size_t i = 0; i < covering->masks->writable.count && !writable; i++)
+			writable = path_is_under(above, covering->masks->writable.items[i]) &&
+				   strcmp(above, covering->masks->writable.items[i]) != 0;
+		if (!writable)
+			continue;
+		fd = open_real(above);
+		if (fd < 0)
+			return 0; /* then nothing can be there to be covered, or it is a link */
+		if (is_mount(fd))
+			continue;
+		tree = sys_open_tree(fd, "",
+				     MOUNT_CLONE | MOUNT_AT_RECURSIVE | AT_EMPTY_PATH | O_CLOEXEC);
+		if (tree < 0 ||
+		    sys_move_mount(tree, "", fd, "", MOUNT_FROM_EMPTY | MOUNT_TO_EMPTY) < 0)
+			return errno == ENOENT ? 0 : -1;
+	}
+	return 0;
+}
+
+/* The mask of this name, or where a directory lies where a file was, or the other way round, one
+ * that fits. They lie in the store under their numbers in struct masks. */
+static int clone_mask(const struct masks *masks, size_t mask, bool directory)
+{
+	size_t number = 0;
+	char source[64];
+
+	if (masks->items[mask].is_directory != directory)
+		for (mask = 0; mask < masks->count; mask++)
+			if (mask_hides(&masks->items[mask]) &&
+			    masks->items[mask].is_directory == directory)
+				break;
+	if (mask == masks->count) {
+		errno = ENOTDIR;
+		return -1;
+	}
+	for (size_t i = 0; i < mask; i++) /* the store numbers those that hide */
+		number += mask_hides(&masks->items[i]);
+	snprintf(source, sizeof(source), STORE "/%zu", number);
+	return sys_open_tree(AT_FDCWD, source, MOUNT_CLONE | O_CLOEXEC);
+}
+
+static int cover_one(const struct covering *covering, size_t mask)
+{
+	const char *path = covering->masks->items[mask].path;
+
+	for (int look = 0; look < LOOKS; look++) {
+		_cleanup_close_ int target = -1, tree = -1;
+		struct stat st;
+
+		if (pin_above(covering, path) < 0)
+			return -1;
+		target = open_fallen(path, &st);
+		if (target < 0)
+			return errno ? -1 : 0;
+		if (st.st_dev == covering->store)
+			return 0;
+		tree = clone_mask(covering->masks, mask, S_ISDIR(st.st_mode));
+		if (tree < 0)
+			return -1;
+		/* ENOENT: gone between the look and now. */
+		if (sys_move_mount(tree, "", target, "", MOUNT_FROM_EMPTY | MOUNT_TO_EMPTY) < 0 &&
+		    errno != ENOENT)
+			return -1;
+	}
+	return 0;
+}
+
+static size_t first_marked(const struct covering *covering, const bool *marked)
+{
+	size_t i = 0;
+
+	while (i + 1 < covering->masks->count && !marked[i])
+		i++;
+	return i;
+}
+
+static void say(int pipe, int errnum, size_t mask)
+{
+	struct report report = {errnum, (unsigned)mask};
+
+	_exit(write(pipe, &report, sizeof(report)) != sizeof(report));
+}
+
+static _Noreturn void run_child(const struct covering *covering, const bool *marked, int pipe)
+{
+	sigset_t none;
+	struct stat st;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_DUMPABLE, 0);
+	signal(SIGALRM, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	alarm(SECONDS);
+	close_all_but(pipe, covering->user, covering->mounts);
+	if (enter(covering) < 0)
+		say(pipe, errno, first_marked(covering, marked));
+	/* What was entered is the sandbox, and not whoever had that process number by then. */
+	if (stat("/run", &st) < 0 || st.st_dev != covering->store)
+		say(pipe, ESTALE, 0);
+	for (size_t i = 0; i < covering->masks->count; i++)
+		if (marked[i] && cover_one(covering, i) < 0)
+			say(pipe, errno, i);
+	say(pipe, 0, 0);
+	_exit(0);
+}
+
+int cover_again(const struct covering *covering, const bool *marked, size_t *ret_mask)
+{
+	struct kernel_clone child = {0}; /* no signal at its end */
+	struct report report = {.errnum = ETIMEDOUT};
+	int ends[2];
+	pid_t pid;
+
+	*ret_mask = first_marked(covering, marked);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	pid = sys_clone3(&child);
+	if (pid == 0)
+		run_child(covering, marked, ends[1]);
+	if (pid < 0)
+		report.errnum = errno;
+	close(ends[1]);
+	if (pid > 0) {
+		if (read_all(ends[0], &report, sizeof(report)) == sizeof(report))
+			*ret_mask = report.mask;
+		else
+			report.errnum = ETIMEDOUT;
+		while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+			;
+	}
+	close(ends[0]);
+	return -report.errnum;
+}

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the supervisor remembers of guarded names, and the checks that need a file's content. */
+#include "hold.h"
+#include "observer.h"
+#include "../base/io.h"
+#include "../base/path.h"
+#include "../sandbox/gitconfig.h"
+#include "../sys/kernel.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+
+enum {
+	LATER_MOST = 1000,
+	MADE_MOST = 10000,
+	POINTER_MOST = PATH_MAX + 16,
+	COMPANY = 512, /* slots: one page */
+};
+
+/* Others on the same file system tell each other by a counter in a shared file. */
+static volatile uint64_t *join_company(const char *path, const char *tree)
+{
+	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct stat st;
+	uint64_t *slots;
+
+	if (fd < 0 || ftruncate(fd, COMPANY * sizeof(*slots)) < 0 || stat(tree, &st) < 0)
+		return NULL;
+	slots = mmap(NULL, COMPANY * sizeof(*slots), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return slots == MAP_FAILED ? NULL : &slots[st.st_dev % COMPANY];
+}
+
+void hold_begin(struct observer *observer)
+{
+	const struct observed *observed = observer->observed;
+	struct holding *holding = &observer->holding;
+
+	if (!observed->guarded || observed->guarded->count == 0)
+		return;
+	holding->company = join_company(observed->company, observed->guarded->items[0]);
+	if (holding->company)
+		holding->company_before = *holding->company;
+	/* Where no mount holds what is there already, or nobody would tell us what he makes,
+	 * nothing may go on by itself. */
+	holding->performing = !observed->own_mounts || !holding->company;
+}
+
+void hold_done(struct holding *holding)
+{
+	if (holding->company) /* the slot lies on the one page there is */
+		munmap((void *)((uintptr_t)holding->company & ~(uintptr_t)4095),
+		       COMPANY * sizeof(uint64_t));
+	for (size_t i = 0; i < holding->later_count; i++) {
+		close_fd(&holding->later[i].parent);
+		free(holding->later[i].path);
+	}
+	free(holding->later);
+	free(holding->made);
+	list_done(&holding->lines);
+	*holding = (struct holding){0};
+}
+
+/* The innermost or outermost tree that was made writable by name and that the path lies in. */
+static const char *find_tree(const struct observer *observer, const char *path, bool innermost)
+{
+	const struct list *trees = observer->observed->guarded;
+	const char *found = NULL;
+
+	for (size_t i = 0; trees && i < trees->count; i++)
+		if (path_is_under(path, trees->items[i]) &&
+		    (!found || innermost == (strlen(trees->items[i]) > strlen(found))))
+			found = trees->items[i];
+	return found;
+}
+
+/* What is named itself, or lies in what is named, is meant: `--write .git/hooks`. So only what lies
+ * below the innermost tree counts. */
+static const char *tree_of(const struct observer *observer, const char *path)
+{
+	return find_tree(observer, path, /* innermost= */ true);
+}
+
+bool hold_is_repository(const char *directory)
+{
+	char path[PATH_MAX + 16];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/objects", directory);
+	if (lstat(path, &st) < 0)
+		return false;
+	snprintf(path, sizeof(path), "%s/refs", directory);
+	return lstat(path, &st) == 0;
+}
+
+/* A repository without the name: known by what lies in it. */
+static enum guard judge_by_neighbours(const char *top, const char *path)
+{
+	char directory[PATH_MAX];
+	const char *name = path_last(path);
+	bool in_hooks;
+	char *slash;
+
+	if (strlen(path) >= sizeof(directory))
+		return GUARD_CLOSED;
+	strcpy(directory, path);
+	slash = strrchr(directory, '/');
+	*slash = '\0';
+	in_hooks = strcasecmp(path_last(directory), "hooks") == 0;
+	if (!in_hooks && strcasecmp(name, "config") != 0 &&
+	    strcasecmp(name, "config.worktree") != 0 && strcasecmp(name, "hooks") != 0)
+		return GUARD_FREE;
+	if (in_hooks)
+		*strrchr(directory, '/') = '\0';
+	if (!path_is_under(directory, top) || !hold_is_repository(directory))
+		return GUARD_FREE;
+	return guard_of(
+		&(struct guard_place){.ground = in_hooks ? GROUND_HOOKS : GROUND_REPOSITORY}, name);
+}
+
+enum guard hold_judge(const struct observer *observer, const char *path)
+{
+	const char *top = tree_of(observer, path);
+	struct guard_place parent;
+	enum guard guard;
+
+	if (!top || strcmp(top, path) == 0)
+		return GUARD_FREE;
+	guard = guard_path(top, path, &parent);
+	if (guard == GUARD_FREE && parent.ground == GROUND_PLAIN)
+		guard = judge_by_neighbours(top, path);
+	return guard;
+}
+
+bool hold_performs(struct observer *observer)
+{
+	struct holding *holding = &observer->holding;
+
+	if (holding->company && *holding->company != holding->company_before)
+		holding->performing = true; /* by another run in this workspace */
+	return holding->performing;
+}
+
+void hold_announce(struct observer *observer)
+{
+	observer->holding.performing = true;
+	if (observer->holding.company)
+		__atomic_fetch_add(observer->holding.company, 1, __ATOMIC_SEQ_CST);
+}
+
+void hold_made(struct observer *observer, int parent, const char *name)
+{
+	struct holding *holding = &observer->holding;
+	struct stat st;
+
+	if (holding->made_count >= MADE_MOST || fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return; /* not ours to remove again, then */
+	holding->made =
+		reallocarray(holding->made, holding->made_count + 1, sizeof(*holding->made));
+	if (!holding->made)
+		abort();
+	holding->made[holding->made_count++] = (struct made){st.st_dev, st.st_ino};
+}
+
+bool hold_is_ours(const struct observer *observer, const char *path)
+{
+	const struct holding *holding = &observer->holding;
+	const char *top = tree_of(observer, path);
+	char part[PATH_MAX];
+	struct stat st;
+
+	if (!top || strlen(path) >= sizeof(part))
+		return false;
+	strcpy(part, path);
+	while (strlen(part) > strlen(top)) {
+		if (lstat(part, &st) == 0)
+			for (size_t i = 0; i < holding->made_count; i++)
+				if (holding->made[i].device == st.st_dev &&
+				    holding->made[i].inode == st.st_ino)
+					return true;
+		*strrchr(part, '/') = '\0';
+	}
+	return false;
+}
+
+int hold_look_later(struct observer *observer, int parent, const char *name, const char *path)
+{
+	struct holding *holding = &observer->holding;
+	struct later *later;
+
+	if (holding->later_count >= LATER_MOST)
+		return -ENOSPC;
+	holding->later =
+		reallocarray(holding->later, holding->later_count + 1, sizeof(*holding->later));
+	if (!holding->later)
+		abort();
+	later = &holding->later[holding->later_count++];
+	*later = (struct later){.parent = fcntl(parent, F_DUPFD_CLOEXEC, 3), .path = strdup(path)};
+	strcpy(later->name, name);
+	return 0;
+}
+
+bool hold_is_looked_at(const struct observer *observer, const char *path)
+{
+	for (size_t i = 0; i < observer->holding.later_count; i++)
+		if (strcmp(observer->holding.later[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+bool hold_guards(const struct observer *observer, const char *path)
+{
+	return tree_of(observer, path) != NULL;
+}
+
+/* In a holder of any kind, at any depth, whether it was asked for by name or not. */
+static bool is_in_holder(const struct observer *observer, const char *path)
+{
+	const char *top = find_tree(observer, path, /* innermost= */ false);
+	char directory[PATH_MAX];
+
+	if (!top || strcmp(path, top) == 0 || strlen(path) >= sizeof(directory))
+		return false;
+	if (guard_path(top, path, NULL) != GUARD_FREE)
+		return true;
+	strcpy(directory, path);
+	while (strlen(directory) > strlen(top)) {
+		*strrchr(directory, '/') = '\0';
+		if (hold_is_repository(directory))
+			return true;
+	}
+	return false;
+}
+
+bool hold_is_named(const struct observer *observer, const char *path)
+{
+	const char *tree = tree_of(observer, path);
+	struct stat st;
+
+	return tree && strcmp(tree, path) == 0 && is_in_holder(observer, path) &&
+	       lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+bool hold_needs_host(const struct observer *observer, int parent, const char *path,
+		     enum guard guard)
+{
+	struct statvfs fs;
+
+	if (!observer->observed->guarded)
+		return false;
+	if (guard != GUARD_FREE && guard != GUARD_OPEN)
+		return true;
+	/* Ordinary ground is read-only only where a holder's mount lies over it, or where something
+	 * else is mounted, which is not ours to change. */
+	return fstatvfs(parent, &fs) == 0 && fs.f_flag & ST_RDONLY && is_in_holder(observer, path);
+}
+
+int hold_open_parent(const struct observer *observer, const char *path)
+{
+	const char *top = find_tree(observer, path, /* innermost= */ false);
+	struct stat tree, directory;
+	char parent[PATH_MAX];
+	char *slash;
+	int fd;
+
+	if (!top || strlen(path) >= sizeof(parent))
+		return -EACCES;
+	strcpy(parent, path);
+	slash = strrchr(parent, '/');
+	if (!slash || slash == parent)
+		return -EACCES;
+	*slash = '\0';
+	fd = sys_openat2(AT_FDCWD, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, RESOLVE_NO_SYMLINKS);
+	if (fd < 0)
+		return -errno;
+	/* What else is mounted there is not part of the tree that was made writable. */
+	if (stat(top, &tree) < 0 || fstat(fd, &directory) < 0 || tree.st_dev != directory.st_dev) {
+		close(fd);
+		return -EROFS;
+	}
+	return fd;
+}
+
+/* A regular file's text; *ret_text is NULL where there is none. -errno. */
+static int read_text(int parent, const char *name, char **ret_text, size_t *ret_length)
+{
+	struct stat st;
+	int r;
+
+	*ret_text = NULL;
+	*ret_length = 0;
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EACCES;
+	r = read_file(parent, name, GIT_CONFIG_LIMIT, ret_text, ret_length);
+	return r;
+}
+
+/* A submodule's repository says where its files lie: in the same workspace, never elsewhere. */
+static bool is_submodule_worktree(const char *value, void *data)
+{
+	const char *directory = data;
+	_cleanup_free_ char *path = path_resolve(directory, NULL, value);
+	const char *git = strstr(directory, "/.git/modules/");
+
+	return git && strncmp(path, directory, (size_t)(git - directory) + 1) == 0 &&
+	       !strstr(path, "/.git/");
+}
+
+static int check_config(int parent, const char *text, size_t length, const char *before,
+			size_t before_length, char why[static 300])
+{
+	char directory[PATH_MAX], link[64], key[256] = "";
+	struct git_config_place place = {is_submodule_worktree, directory};
+	ssize_t got;
+	int r;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", parent);
+	got = readlink(link, directory, sizeof(directory) - 1);
+	directory[MAX(got, 0)] = '\0';
+	r = git_config_check(before ? before : "", before_length, text, length, &place, key);
+	if (r < 0)
+		snprintf(why, 300, "protected: git configuration, %s", key);
+	return r < 0 ? -EACCES : 0;
+}
+
+/* Replaces a file by a copy of its text under the same name. */
+static int replace_by_copy(int parent, const char *name, const char *text, size_t length,
+			   mode_t mode)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (unlinkat(parent, name, 0) < 0)
+		return -errno;
+	fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	if (fchmod(fd, mode & 0777) < 0)
+		return -errno;
+	return write_all(fd, text, length);
+}
+
+int hold_install_config(int parent, const char *name, const char *config, mode_t mode,
+			char why[static 300])
+{
+	_cleanup_free_ char *text = NULL, *before = NULL;
+	size_t length, before_length;
+	int r;
+
+	r = read_text(parent, name, &text, &length);
+	if (r == 0)
+		r = read_text(parent, config, &before, &before_length);
+	if (r == 0)
+		r = check_config(parent, text, length, before, before_length, why);
+	/* The writer may still hold the file open: what was looked at is what is installed. */
+	if (r == 0)
+		r = replace_by_copy(parent, name, text, length, mode);
+	if (r == 0 && renameat(parent, name, parent, config) < 0)
+		r = -errno;
+	return r;
+}
+
+static int adopt_hooks(int directory, char why[static 300])
+{
+	int fd = openat(directory, "hooks", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const struct guard_place hooks = {.ground = GROUND_HOOKS};
+	struct dirent *entry;
+	DIR *entries;
+	int r = 0;
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	entries = fd < 0 ? NULL : fdopendir(fd);
+	if (!entries) {
+		close_fd(&fd);
+		r = -EACCES; /* a link, or closed */
+	}
+	while (entries && r == 0 && (entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+		    guard_of(&hooks, entry->d_name) != GUARD_KEPT)
+			r = -EACCES;
+	if (entries)
+		closedir(entries);
+	if (r < 0)
+		snprintf(why, 300, "protected: a repository's hooks");
+	return r;
+}
+
+int hold_adopt(struct observer *observer, const char *directory, char why[static 300])
+{
+	static const char *const configs[] = {"config", "config.worktree"};
+	_cleanup_close_ int fd = sys_openat2(AT_FDCWD, directory, O_PATH | O_DIRECTORY | O_CLOEXEC,
+					     RESOLVE_NO_SYMLINKS);
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	hold_announce(observer); /* from here on what was looked at does not change unseen */
+	r = adopt_hooks(fd, why);
+	for (size_t i = 0; i < ELEMENTS(configs) && r == 0; i++) {
+		_cleanup_free_ char *text = NULL;
+		size_t length;
+
+		r = read_text(fd, configs[i], &text, &length);
+		if (r < 0 || !text)
+			continue;
+		r = check_config(fd, text, length, NULL, 0, why);
+		if (r == 0 && fstatat(fd, configs[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+			r = replace_by_copy(fd, configs[i], text, length, st.st_mode);
+	}
+	if (r == 0 && fstat(fd, &st) == 0)
+		hold_made(observer, fd, ".");
+	return r;
+}
+
+/* `gitdir: PATH` may lead only to a part of a repository that is guarded itself. */
+static bool leads_to_repository(const struct observer *observer, const char *directory,
+				const char *text)
+{
+	char real[PATH_MAX];
+	_cleanup_free_ char *path = NULL, *target = NULL;
+	struct guard_place parent;
+	const char *top;
+
+	if (strncmp(text, "gitdir: ", 8) != 0)
+		return false;
+	target = strndup(text + 8, strcspn(text + 8, "\r\n"));
+	if (!target || !*target)
+		return false;
+	path = path_resolve(directory, NULL, target);
+	if (!realpath(path, real))
+		return false; /* nowhere yet: what is made there later nobody would look at */
+	top = tree_of(observer, real);
+	if (!top)
+		return false;
+	guard_path(top, real, &parent);
+	return parent.ground == GROUND_REPOSITORY;
+}
+
+static bool is_in_order(const struct observer *observer, const struct later *later,
+			const char *directory)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	struct stat st;
+
+	if (fstatat(later->parent, later->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return true; /* gone again */
+	if (!S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode); /* which is guarded as such */
+	if (read_file(later->parent, later->name, POINTER_MOST, &text, &length) < 0)
+		return false;
+	if (length == 0)
+		return true;
+	if (strcasecmp(later->name, "commondir") == 0)
+		return strcmp(text, "../..\n") == 0 || strcmp(text, "../..") == 0;
+	return leads_to_repository(observer, directory, text);
+}
+
+/* Moved out of the way, where it can be looked at; removed where it cannot be moved. */
+static void put_away(struct observer *observer, int parent, const char *name, const char *path)
+{
+	const char *quarantine = observer->observed->quarantine;
+	_cleanup_free_ char *text = NULL, *kept = NULL;
+	_cleanup_close_ int fd = -1;
+	size_t length = 0;
+	bool saved = false;
+
+	if (quarantine && make_directories(quarantine, 0700) == 0 &&
+	    asprintf(&kept, "%s/%zu-%s", quarantine, observer->holding.lines.count,
+		     name[0] == '.' ? name + 1 : name) > 0) {
+		saved = renameat(parent, name, AT_FDCWD, kept) == 0;
+		if (!saved && read_file(parent, name, GIT_CONFIG_LIMIT, &text, &length) == 0) {
+			fd = open(kept, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+			saved = fd >= 0 && write_all(fd, text, length) == 0;
+		}
+	}
+	(void)unlinkat(parent, name, 0);
+	if (saved)
+		(void)chmod(kept, 0600);
+	list_add_printf(&observer->holding.lines,
+			saved ? "%s would have run programs outside the sandbox: moved to %s"
+			      : "%s would have run programs outside the sandbox: removed",
+			path, kept);
+}
+
+void hold_end(struct observer *observer)
+{
+	struct holding *holding = &observer->holding;
+
+	for (size_t i = 0; i < holding->later_count; i++) {
+		const struct later *later = &holding->later[i];
+		char directory[PATH_MAX], link[64];
+		ssize_t length;
+
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", later->parent);
+		length = readlink(link, directory, sizeof(directory) - 1);
+		if (later->parent < 0 || length <= 0)
+			continue;
+		directory[length] = '\0';
+		if (!is_in_order(observer, later, directory))
+			put_away(observer, later->parent, later->name, later->path);
+	}
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Guarded names while a command runs.
+ *
+ * What was there when the walls were built is held by read-only mounts. What comes into being
+ * later cannot be: whoever opened the new directory before a mount lay over it would hold it from
+ * below. So calls that could make a name are always performed by the supervisor, and from the
+ * moment a holder was made no open that could write goes on by itself any more: the supervisor
+ * performs those as well, on what it looked at. */
+#pragma once
+
+#include "../base/list.h"
+#include "../base/guard.h"
+#include <limits.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct observer;
+
+struct holding {
+	bool performing; /* no open that could write goes on by itself */
+	struct made {
+		dev_t device;
+		ino_t inode;
+	} * made; /* holders that this run made */
+	size_t made_count;
+	struct later {
+		int parent;
+		char name[NAME_MAX + 1];
+		char *path;
+	} * later; /* files whose content is looked at in the end */
+	size_t later_count;
+	volatile uint64_t *company; /* holders made by all runs on this file system */
+	uint64_t company_before;
+	struct list lines; /* what was done in the end, for a person */
+};
+
+void hold_begin(struct observer *observer);
+/* What is in the wrong place in the end goes to quarantine. */
+void hold_end(struct observer *observer);
+void hold_done(struct holding *holding);
+
+/* What a path, as seen in the sandbox, is; GUARD_FREE outside the trees that are guarded. */
+enum guard hold_judge(const struct observer *observer, const char *path);
+/* True while every open that could write must be performed. */
+bool hold_performs(struct observer *observer);
+/* Says, before it is done, that a holder is about to be made. */
+void hold_announce(struct observer *observer);
+/* Remembers a holder that was made. */
+void hold_made(struct observer *observer, int parent, const char *name);
+/* True if the path lies in a holder that this run made. */
+bool hold_is_ours(const struct observer *observer, const char *path);
+/* Remembers a file to be looked at in the end; -errno where there are too many. */
+int hold_look_later(struct observer *observer, int parent, const char *name, const char *path);
+/* True if it is one of these already. */
+bool hold_is_looked_at(const struct observer *observer, const char *path);
+/* True if the path lies in a tree that is guarded. */
+bool hold_guards(const struct observer *observer, const char *path);
+/* True for a file that was itself named to be writable, in a holder. */
+bool hold_is_named(const struct observer *observer, const char *path);
+/* True if a change of the path, whose directory parent is as the sandbox sees it, can only be made
+ * in the host's view: a holder's mount lies over it there. */
+bool hold_needs_host(const struct observer *observer, int parent, const char *path,
+		     enum guard guard);
+/* The host's own view of the directory of a path: the sandbox's mounts do not lie over it. -errno.
+ */
+int hold_open_parent(const struct observer *observer, const char *path);
+/* True if dir has what makes git take a directory for a repository. */
+bool hold_is_repository(const char *directory);
+/* A directory is about to become a repository: nothing in it may run a program yet. 0, or -EACCES
+ * with what does. */
+int hold_adopt(struct observer *observer, const char *directory, char why[static 300]);
+/* Installs parent/name as the configuration beside it: by a copy that nobody else has open, if
+ * everything in it may be set unasked. 0, -EACCES with the key that may not, or -errno. */
+int hold_install_config(int parent, const char *name, const char *config, mode_t mode,
+			char why[static 300]);

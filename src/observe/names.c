@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that make, move or remove names. What makes or moves one is always performed here: between
+ * our look and the kernel's the caller could change which name it means, and a guarded directory
+ * must not come into being unseen. What only removes one goes on by itself, unless it lies in a
+ * holder.
+ *
+ * The sandbox's own mounts are honoured by hand: the kernel lets nobody rename over a mount point
+ * of his own namespace, but for us those are not. */
+#include "observer.h"
+#include "../base/path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/syscall.h>
+
+const char rule_guarded[] = "protected: a name that runs programs outside the sandbox";
+
+static bool is_mount_point(const struct spot *spot)
+{
+	struct statx stx;
+
+	return spot->exists &&
+	       statx(spot->parent, spot->name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, 0, &stx) ==
+		       0 &&
+	       stx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
+mode_t take_umask(const struct seccomp_notif *call)
+{
+	return umask(caller_umask((pid_t)call->pid));
+}
+
+/* Where a change of the name is performed: in the sandbox's own view of it; in a holder, over which
+ * a read-only mount lies there, in the host's. -errno. */
+static int place_of(const struct observer *observer, const struct spot *spot, enum guard guard,
+		    int *ret_opened)
+{
+	*ret_opened = -1;
+	if (!hold_needs_host(observer, spot->parent, spot->path, guard))
+		return spot->parent;
+	*ret_opened = hold_open_parent(observer, spot->path);
+	return *ret_opened;
+}
+
+/* 1: found, the spot's parent is the caller's to close; 0: answered. */
+static int find_spot(struct observer *observer, const struct seccomp_notif *call,
+		     const struct trap *trap, int directory, int path, struct spot *ret_spot)
+{
+	char text[PATH_MAX];
+	pid_t tid = (pid_t)call->pid;
+	int r = caller_text(tid, call->data.args[path], text, sizeof(text));
+
+	if (r == -EFAULT)
+		observer->unread++;
+	if (r == 0 && !*text)
+		r = -ENOENT;
+	if (r == 0)
+		r = caller_find_name(observer->observed->root, tid,
+				     argument(call, directory, AT_FDCWD), text, ret_spot);
+	if (r == 0 && still_waiting(observer, call->id))
+		return 1;
+	if (r == 0) {
+		close(ret_spot->parent);
+		return 0;
+	}
+	if (r == -EACCES && *text && refuse_below_mask(observer, call, trap, directory, text))
+		return 0;
+	if (trap->kind == TRAP_REMOVE)
+		answer_continue(observer, call->id); /* the kernel's own words are the right ones */
+	else
+		answer(observer, call->id, r == -EBUSY && trap->kind != TRAP_RENAME ? EEXIST : -r);
+	return 0;
+}
+
+/* Refuses a guarded name. */
+static void refuse_guarded(struct observer *observer, const struct seccomp_notif *call,
+			   const struct trap *trap, const char *path, const char *rule)
+{
+	refuse(observer, call, trap, trap->kind == TRAP_REMOVE ? "delete" : "write", path,
+	       rule && *rule ? rule : rule_guarded, EACCES);
+}
+
+/* The name is one of two that make a directory a repository, and the other is there. True if that
+ * may not be, and the call is answered. */
+static bool may_not_become_repository(struct observer *observer, const struct seccomp_notif *call,
+				      const struct trap *trap, const struct spot *spot)
+{
+	bool objects = strcasecmp(spot->name, "objects") == 0;
+	char directory[PATH_MAX], other[PATH_MAX + 16], why[300] = "";
+	struct stat st;
+	int r;
+
+	strcpy(directory, spot->path);
+	*strrchr(directory, '/') = '\0';
+	if ((!objects && strcasecmp(spot->name, "refs") != 0) ||
+	    !hold_guards(observer, directory) || hold_judge(observer, spot->path) != GUARD_FREE)
+		return false;
+	snprintf(other, sizeof(other), "%s/%s", directory, objects ? "refs" : "objects");
+	if (lstat(other, &st) < 0)
+		return false;
+	r = hold_adopt(observer, directory, why);
+	if (r == 0)
+		return false;
+	refuse_guarded(observer, call, trap, directory, why);
+	return true;
+}
+
+static int make(const struct seccomp_notif *call, const struct trap *trap, int parent,
+		const char *name)
+{
+	mode_t mode = (mode_t)call->data.args[MAX(trap->mode, 0)], before;
+	bool directory = trap->number == SYS_mkdir || trap->number == SYS_mkdirat;
+	int r;
+
+	if (!directory && !S_ISREG(mode) && !S_ISFIFO(mode) && !S_ISSOCK(mode) && mode & S_IFMT)
+		return -EPERM;
+	before = take_umask(call);
+	r = directory ? mkdirat(parent, name, mode & 01777) : mknodat(parent, name, mode, 0);
+	r = r < 0 ? -errno : 0;
+	umask(before);
+	return r;
+}
+
+static int make_link(const struct seccomp_notif *call, int parent, const char *name)
+{
+	char target[PATH_MAX];
+	int r = caller_text((pid_t)call->pid, call->data.args[0], target, sizeof(target));
+
+	if (r < 0)
+		return r;
+	return symlinkat(target, parent, name) < 0 ? -errno : 0;
+}
+
+static void serve_make(struct observer *observer, const struct seccomp_notif *call,
+		       const struct trap *trap)
+{
+	_cleanup_close_ int parent = -1, opened = -1;
+	bool directory = trap->number == SYS_mkdir || trap->number == SYS_mkdirat;
+	enum guard guard;
+	struct spot spot;
+	int at, r;
+
+	if (!find_spot(observer, call, trap, trap->directory, trap->path, &spot))
+		return;
+	parent = spot.parent;
+	if (judge(observer, call, trap, TRAP_MAKE, 0, spot.exists, &spot.st, spot.path))
+		return;
+	if (spot.exists || (spot.slash && !directory)) {
+		answer(observer, call->id, spot.exists ? EEXIST : ENOENT);
+		return;
+	}
+	guard = hold_judge(observer, spot.path);
+	if (guard >= GUARD_CONFIG || (guard == GUARD_HOLDER && !directory)) {
+		refuse_guarded(observer, call, trap, spot.path, NULL);
+		return;
+	}
+	if (guard == GUARD_HOLDER)
+		hold_announce(observer);
+	else if (may_not_become_repository(observer, call, trap, &spot))
+		return;
+	at = place_of(observer, &spot, guard, &opened);
+	r = at < 0			 ? at
+	    : trap->kind == TRAP_SYMLINK ? make_link(call, at, spot.name)
+					 : make(call, trap, at, spot.name);
+	if (r == 0 && guard == GUARD_HOLDER)
+		hold_made(observer, at, spot.name);
+	answer(observer, call->id, -r);
+}
+
+static bool is_empty(const struct spot *spot)
+{
+	int fd = openat(spot->parent, spot->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	bool empty = true;
+
+	if (!directory)
+		close_fd(&fd);
+	while (directory && empty && (entry = readdir(directory)))
+		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+	if (directory)
+		closedir(directory);
+	return empty;
+}
+
+/* A name goes away from a holder. */
+static void serve_remove(struct observer *observer, const struct seccomp_notif *call,
+			 const struct trap *trap)
+{
+	_cleanup_close_ int parent = -1, opened = -1;
+	int flags = trap->flags >= 0		? (int)call->data.args[trap->flags]
+		    : trap->number == SYS_rmdir ? AT_REMOVEDIR
+						: 0;
+	enum guard guard;
+	struct spot spot;
+	int at;
+
+	if (!find_spot(observer, call, trap, trap->directory, trap->path, &spot))
+		return;
+	parent = spot.parent;
+	if (judge(observer, call, trap, TRAP_REMOVE, 0, spot.exists, &spot.st, spot.path))
+		return;
+	guard = hold_judge(observer, spot.path);
+	if (!hold_needs_host(observer, spot.parent, spot.path, guard)) {
+		answer_continue(observer, call->id);
+		return;
+	}
+	if (!spot.exists) { /* where all is read-only, the kernel would not even look */
+		answer(observer, call->id, ENOENT);
+		return;
+	}
+	/* As it would end anyway: git tries whether its own directory is empty. */
+	if (flags & AT_REMOVEDIR && S_ISDIR(spot.st.st_mode) && !is_empty(&spot)) {
+		answer(observer, call->id, ENOTEMPTY);
+		return;
+	}
+	/* Where to find a repository is no loss; a repository, or a hook that watches over it, is.
+	 */
+	if ((guard >= GUARD_CONFIG || guard == GUARD_HOLDER) && guard != GUARD_LATER &&
+	    !(guard == GUARD_HOLDER && S_ISREG(spot.st.st_mode)) &&
+	    !hold_is_ours(observer, spot.path)) {
+		refuse_guarded(observer, call, trap, spot.path, NULL);
+		return;
+	}
+	if (is_mount_point(&spot)) {
+		answer(observer, call->id, EBUSY);
+		return;
+	}
+	at = place_of(observer, &spot, guard, &opened);
+	answer(observer, call->id,
+	       at < 0						   ? -at
+	       : unlinkat(at, spot.name, flags & AT_REMOVEDIR) < 0 ? errno
+								   : 0);
+}
+
+/* What a rename may do where one of its ends is guarded. 0: go on; 1: by a checked copy; -1:
+ * refused. */
+static int judge_rename(const struct observer *observer, const struct spot *from, enum guard source,
+			const struct spot *to, enum guard target, unsigned flags)
+{
+	bool directory = S_ISDIR(from->st.st_mode);
+	bool ours = hold_is_ours(observer, from->path);
+
+	if (source <= GUARD_FREE && target <= GUARD_FREE)
+		return 0;
+	if (flags & RENAME_EXCHANGE) /* each end is the other's */
+		return source <= GUARD_OPEN && source != GUARD_HOLDER && target <= GUARD_OPEN &&
+				       target != GUARD_HOLDER
+			       ? 0
+			       : -1;
+	if (target == GUARD_CONFIG) {
+		char beside[PATH_MAX];
+
+		strcpy(beside, to->path);
+		strcpy(strrchr(beside, '/') + 1, from->name);
+		return source == GUARD_KEPT || source == GUARD_FREE
+			       ? (S_ISREG(from->st.st_mode) && strcmp(beside, from->path) == 0 ? 1
+											       : -1)
+			       : -1;
+	}
+	if (target == GUARD_CLOSED || target == GUARD_LATER)
+		return -1;
+	if (target == GUARD_HOLDER) /* a repository of our own may get another place */
+		return source == GUARD_HOLDER && ours ? 0 : -1;
+	if (source == GUARD_CLOSED || source == GUARD_CONFIG || source == GUARD_LATER ||
+	    source == GUARD_HOLDER)
+		return ours ? 0 : -1;
+	/* A directory that was filled elsewhere may hold anything. */
+	if (directory && (source == GUARD_KEPT) != (target == GUARD_KEPT))
+		return ours ? 0 : -1;
+	return 0;
+}
+
+static int rename_at(const struct observer *observer, const struct spot *from, enum guard source,
+		     const struct spot *to, enum guard target, unsigned flags)
+{
+	_cleanup_close_ int opened = -1, opened2 = -1;
+	int at = place_of(observer, from, source, &opened), at2;
+
+	if (at < 0)
+		return at;
+	at2 = place_of(observer, to, target, &opened2);
+	if (at2 < 0)
+		return at2;
+	/* One in the sandbox's view and one in the host's would be two mounts. */
+	if (opened >= 0 && opened2 < 0)
+		at2 = opened2 = hold_open_parent(observer, to->path);
+	if (opened2 >= 0 && opened < 0)
+		at = opened = hold_open_parent(observer, from->path);
+	if (at < 0 || at2 < 0)
+		return at < 0 ? at : at2;
+	return (int)syscall(SYS_renameat2, at, from->name, at2, to->name, flags) < 0 ? -errno : 0;
+}
+
+static void serve_rename(struct observer *observer, const struct seccomp_notif *call,
+			 const struct trap *trap)
+{
+	_cleanup_close_ int parent = -1, parent2 = -1;
+	unsigned flags = trap->flags >= 0 ? (unsigned)call->data.args[trap->flags] : 0;
+	enum guard source, target;
+	struct spot from, to;
+	char why[300] = "";
+	int r;
+
+	if (!find_spot(observer, call, trap, trap->directory, trap->path, &from))
+		return;
+	parent = from.parent;
+	if (!find_spot(observer, call, trap, trap->directory2, trap->path2, &to))
+		return;
+	parent2 = to.parent;
+	if (!from.exists) {
+		answer(observer, call->id, ENOENT);
+		return;
+	}
+	if (judge(observer, call, trap, TRAP_REMOVE, 0, true, &from.st, from.path) ||
+	    judge(observer, call, trap, to.exists ? TRAP_REMOVE : TRAP_MAKE, 0, to.exists, &to.st,
+		  to.path))
+		return;
+	if ((from.slash || to.slash) && !S_ISDIR(from.st.st_mode)) {
+		answer(observer, call->id, ENOTDIR);
+		return;
+	}
+	if (to.exists && flags & RENAME_NOREPLACE) {
+		answer(observer, call->id, EEXIST);
+		return;
+	}
+	/* What was named to be written lies below a mount of its own, and may be replaced. */
+	if (is_mount_point(&from) || (is_mount_point(&to) && !hold_is_named(observer, to.path)) ||
+	    flags & RENAME_WHITEOUT) {
+		answer(observer, call->id, flags & RENAME_WHITEOUT ? EINVAL : EBUSY);
+		return;
+	}
+	source = hold_judge(observer, from.path);
+	target = hold_judge(observer, to.path);
+	r = judge_rename(observer, &from, source, &to, target, flags);
+	if (r < 0) {
+		refuse_guarded(observer, call, trap,
+			       target >= GUARD_CONFIG || target == GUARD_HOLDER ? to.path
+										: from.path,
+			       NULL);
+		return;
+	}
+	if (r == 1) {
+		_cleanup_close_ int at = hold_open_parent(observer, to.path);
+
+		r = at < 0 ? at : hold_install_config(at, from.name, to.name, from.st.st_mode, why);
+		if (*why) {
+			refuse_guarded(observer, call, trap, to.path, why);
+			return;
+		}
+		answer(observer, call->id, -r);
+		return;
+	}
+	if (may_not_become_repository(observer, call, trap, &to) ||
+	    (flags & RENAME_EXCHANGE && may_not_become_repository(observer, call, trap, &from)))
+		return;
+	if (target == GUARD_HOLDER)
+		hold_announce(observer);
+	answer(observer, call->id, -rename_at(observer, &from, source, &to, target, flags));
+}
+
+static void serve_link(struct observer *observer, const struct seccomp_notif *call,
+		       const struct trap *trap)
+{
+	_cleanup_close_ int parent = -1, fd = -1, opened = -1;
+	int flags = trap->flags >= 0 ? (int)call->data.args[trap->flags] : 0;
+	char text[PATH_MAX], link[64];
+	enum guard target, source;
+	struct found found;
+	struct spot spot;
+	int r, at;
+
+	r = caller_text((pid_t)call->pid, call->data.args[trap->path], text, sizeof(text));
+	if (r == 0 && !*text && !(flags & AT_EMPTY_PATH))
+		r = -ENOENT;
+	if (r == 0 && flags & AT_SYMLINK_FOLLOW && caller_fd_named(text) >= 0) {
+		/* How a file without a name gets one. */
+		fd = caller_fd((pid_t)call->pid, caller_fd_named(text));
+		found = (struct found){.fd = fd, .exists = true};
+		r = fd < 0 ? fd : fstat(fd, &found.st) < 0 ? -errno : 0;
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		if (r == 0)
+			r = (int)readlink(link, found.path, sizeof(found.path) - 1);
+		if (r > 0)
+			found.path[r] = '\0';
+		r = MIN(r, 0);
+	} else if (r == 0) {
+		r = caller_find(observer->observed->root, (pid_t)call->pid,
+				argument(call, trap->directory, AT_FDCWD), text,
+				flags & AT_SYMLINK_FOLLOW, &found);
+		fd = r == 0 ? found.fd : -1;
+	}
+	if (r < 0 || !found.exists) {
+		answer(observer, call->id, r < 0 ? -r : ENOENT);
+		return;
+	}
+	if (!find_spot(observer, call, trap, trap->directory2, trap->path2, &spot))
+		return;
+	parent = spot.parent;
+	if (judge(observer, call, trap, TRAP_LINK, 0, spot.exists, &spot.st, spot.path))
+		return;
+	if (spot.exists || spot.slash) {
+		answer(observer, call->id, spot.exists ? EEXIST : ENOENT);
+		return;
+	}
+	target = hold_judge(observer, spot.path);
+	source = found.path[0] == '/' ? hold_judge(observer, found.path) : GUARD_FREE;
+	if (target >= GUARD_CONFIG || target == GUARD_HOLDER) {
+		refuse_guarded(observer, call, trap, spot.path, NULL);
+		return;
+	}
+	/* A second name would be a way round the first. */
+	if (source >= GUARD_CONFIG || source == GUARD_HOLDER) {
+		refuse_guarded(observer, call, trap, found.path, NULL);
+		return;
+	}
+	if (may_not_become_repository(observer, call, trap, &spot))
+		return;
+	at = place_of(observer, &spot, target, &opened);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	answer(observer, call->id,
+	       at < 0							      ? -at
+	       : linkat(AT_FDCWD, link, at, spot.name, AT_SYMLINK_FOLLOW) < 0 ? errno
+									      : 0);
+}
+
+void serve_names_of_files(struct observer *observer, const struct seccomp_notif *call,
+			  const struct trap *trap)
+{
+	switch (trap->kind) {
+	case TRAP_REMOVE:
+		serve_remove(observer, call, trap);
+		break;
+	case TRAP_RENAME:
+		serve_rename(observer, call, trap);
+		break;
+	case TRAP_LINK:
+		serve_link(observer, call, trap);
+		break;
+	default:
+		serve_make(observer, call, trap);
+	}
+}

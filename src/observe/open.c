@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens performed for the caller: of files in a holder, and of everything once a holder was made
+ * while the command ran. The fd is of what was looked at, whatever the caller's memory says by now.
+ * Only files, pipes, terminals of the sandbox and its harmless devices are ever handed in. */
+#include "observer.h"
+#include "../base/io.h"
+#include "../base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+/* Never blocks, never follows, never becomes our terminal. */
+#define CAREFUL (O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW)
+
+static const char rule_process[] = "a process's own files, opened for it";
+static const char *const own_settings[] = {
+	"comm",		 "oom_score_adj", "oom_adj",  "clear_refs", "coredump_filter",
+	"timerslack_ns", "autogroup",	  "loginuid",
+};
+
+/* As the caller wants it; -errno. Takes ownership. */
+static int finish(int fd, uint64_t flags)
+{
+	int set = fcntl(fd, F_GETFL);
+
+	if (!(flags & O_NONBLOCK) && set >= 0)
+		(void)fcntl(fd, F_SETFL, set & ~O_NONBLOCK);
+	return fd;
+}
+
+static int reopen(int fd, uint64_t flags)
+{
+	char link[64];
+	int opened;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	opened = open(link, (int)((flags & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW)) |
+				  (CAREFUL & ~O_NOFOLLOW)));
+	return opened < 0 ? -errno : finish(opened, flags);
+}
+
+static int create(const struct seccomp_notif *call, const struct trap *trap, int parent,
+		  const char *name, uint64_t flags)
+{
+	mode_t mode = (mode_t)call->data.args[trap->mode] & 01777, before = take_umask(call);
+	int fd = openat(parent, name, (int)(flags | CAREFUL), mode), errnum = errno;
+
+	umask(before);
+	return fd < 0 ? -errnum : finish(fd, flags);
+}
+
+/* The caller's own terminal, by its name in the sandbox. */
+static int open_terminal(const struct observer *observer, pid_t tid, uint64_t flags)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64];
+	const char *at;
+	unsigned device;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	if (read_file(AT_FDCWD, path, 4096, &text, NULL) < 0 || !(at = strrchr(text, ')')) ||
+	    sscanf(at + 1, " %*c %*d %*d %*d %u", &device) != 1 || device == 0)
+		return -ENXIO;
+	snprintf(path, sizeof(path), "dev/pts/%u", (device & 0xff) | ((device >> 12) & 0xfff00));
+	fd = openat(observer->observed->root, path, (int)(flags & ~(uint64_t)O_CREAT) | CAREFUL);
+	return fd < 0 ? -errno : finish(fd, flags);
+}
+
+/* Something that is not a regular file. */
+static int open_special(const struct observer *observer, pid_t tid, const struct found *found,
+			uint64_t flags)
+{
+	static const unsigned harmless[] = {3, 5, 7, 8, 9}; /* null, zero, full, random, urandom */
+	unsigned kind = major(found->st.st_rdev), number = minor(found->st.st_rdev);
+
+	if (S_ISDIR(found->st.st_mode)) /* a file without a name in it */
+		return (flags & O_TMPFILE) == O_TMPFILE ? 0 : -EISDIR;
+	if (S_ISFIFO(found->st.st_mode))
+		return reopen(found->fd, flags);
+	if (!S_ISCHR(found->st.st_mode))
+		return -ENXIO;
+	if (kind == 5 && number == 0)
+		return open_terminal(observer, tid, flags);
+	if (kind >= 136 && kind < 144) /* terminals of the sandbox: it has no others */
+		return reopen(found->fd, flags);
+	for (size_t i = 0; i < ELEMENTS(harmless); i++)
+		if (kind == 1 && number == harmless[i])
+			return reopen(found->fd, flags);
+	return -EACCES;
+}
+
+/* A file of a process: one by which it sets up itself, or 0. With the others it would act on more
+ * than itself, and we are not who it is. */
+static int open_process(const struct found *found, uint64_t flags)
+{
+	const char *name = path_last(found->path);
+
+	for (size_t i = 0; i < ELEMENTS(own_settings); i++)
+		if (strcmp(name, own_settings[i]) == 0)
+			return reopen(found->fd, flags);
+	return 0;
+}
+
+static int open_in_host(const struct observer *observer, const struct seccomp_notif *call,
+			const struct trap *trap, uint64_t flags, const struct found *found)
+{
+	_cleanup_close_ int parent = hold_open_parent(observer, found->path);
+	struct stat st;
+	int fd;
+
+	if (parent < 0)
+		return parent;
+	if (!found->exists)
+		return create(call, trap, parent, found->name, flags);
+	fd = openat(parent, path_last(found->path),
+		    (int)(flags & ~(uint64_t)(O_CREAT | O_EXCL)) | CAREFUL);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_dev != found->st.st_dev ||
+	    st.st_ino != found->st.st_ino) {
+		close(fd);
+		return -ESTALE;
+	}
+	return finish(fd, flags);
+}
+
+void perform_open(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap, uint64_t flags, const struct found *found,
+		  enum guard guard)
+{
+	bool host = hold_needs_host(observer, found->fd, found->path, guard);
+	mode_t before;
+	int fd;
+
+	if (found->exists && (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) {
+		fd = -EEXIST;
+	} else if (found->exists && S_ISLNK(found->st.st_mode)) {
+		fd = -ELOOP;
+	} else if (found->exists && !S_ISREG(found->st.st_mode)) {
+		fd = host && S_ISDIR(found->st.st_mode)
+			     ? -EOPNOTSUPP
+			     : open_special(observer, (pid_t)call->pid, found, flags);
+		if (fd == 0) { /* O_TMPFILE */
+			before = take_umask(call);
+			fd = reopen(found->fd, flags);
+			umask(before);
+		}
+	} else if (host) {
+		fd = open_in_host(observer, call, trap, flags, found);
+	} else if (found->exists && path_is_under(found->path, "/proc")) {
+		fd = open_process(found, flags);
+		if (fd == 0) {
+			refuse(observer, call, trap, "write", found->path, rule_process, EACCES);
+			return;
+		}
+	} else if (found->exists) {
+		fd = reopen(found->fd, flags);
+	} else {
+		fd = create(call, trap, found->fd, found->name, flags);
+	}
+	if (fd < 0)
+		answer(observer, call->id, -fd);
+	else
+		answer_with_fd(observer, call->id, fd, flags);
+}
+
+void perform_reopen(struct observer *observer, const struct seccomp_notif *call, uint64_t flags,
+		    int number)
+{
+	_cleanup_close_ int copy = caller_fd((pid_t)call->pid, number);
+	int fd = copy < 0 ? copy : reopen(copy, flags);
+
+	if (fd < 0)
+		answer(observer, call->id, copy < 0 ? ENOENT : -fd);
+	else
+		answer_with_fd(observer, call->id, fd, flags);
+}

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names that run programs: git works, and what it, a shell, an editor or an agent would run is not put there unasked."""
+import os
+import signal
+import time
+
+import pytest
+
+from test_programs import works
+
+IDENTITY = 'git config user.name N; git config user.email n@example.org; '
+
+
+def denied(result):
+    return {denial['object']: denial['rule'] for attempt in result['attempts'] for denial in attempt['denials']}
+
+
+def outside(ward, *words):
+    """Git as the person runs it, outside the sandbox."""
+    done = ward.finish(ward.popen(*words, program='/usr/bin/git'))
+    assert done.code == 0, done
+    return done.raw_out.decode()
+
+
+def test_git_init_clone_commit_remote_and_push(ward):
+    ward.allow('git push', 'git branch', 'rm')
+    out = works(ward, f'''
+        git init -q -b main . ; {IDENTITY} echo one > a; git add a; git commit -q -m first
+        git init -q --bare -b main up.git; git remote add origin ./up.git; git push -q -u origin main
+        git clone -q up.git copy; cd copy; {IDENTITY} echo two > b; git add b; git commit -q -m second; git push -q; cd ..
+        git pull -q; git log --format=%s; git config branch.main.remote; git remote -v | head -1''')
+    assert out.split() == ['second', 'first', 'origin', 'origin', './up.git', '(fetch)']
+    assert outside(ward, 'config', 'core.filemode') == 'true\n'
+    assert outside(ward, '-C', 'copy', 'log', '--format=%s').split() == ['second', 'first']
+
+
+def test_git_in_a_repository_that_was_there(ward):
+    ward.allow('git stash', 'git rebase', 'git reset', 'git branch', 'git worktree', 'git clean', 'rm')
+    works(ward, f'git init -q -b main .; {IDENTITY} echo one > a; git add a; git commit -q -m first')
+    works(ward, '''
+        echo two >> a; git stash -q; git stash pop -q; git commit -q -am second; git tag v1; git checkout -q -b side HEAD~1
+        echo s > s; git add s; git commit -q -m side; git rebase -q main; git checkout -q main; git merge -q --no-edit side
+        git gc -q; git fsck --no-progress; git reset -q --hard; git worktree add -q tree side; git -C tree status --porcelain
+        git worktree remove tree; git config alias.none 2>/dev/null || true; git reflog > /dev/null''')
+    assert outside(ward, 'status', '--porcelain') == ''
+
+
+def test_submodules(ward):
+    ward.allow('git submodule', 'git push', 'rm')
+    works(ward, f'''
+        git init -q -b main lib; cd lib; {IDENTITY} echo l > l; git add l; git commit -q -m lib; cd ..
+        git init -q -b main app; cd app; {IDENTITY} git -c protocol.file.allow=always submodule --quiet add ../lib lib
+        git commit -q -m app; git submodule status; cd lib; {IDENTITY} echo m >> l; git commit -q -am more; git status --porcelain''')
+    assert outside(ward, '-C', 'app/lib', 'log', '--format=%s').split() == ['more', 'lib']
+    assert (ward.work / 'app/lib/.git').read_text().startswith('gitdir: ../.git/modules/')
+
+
+@pytest.mark.parametrize('key', ['core.hooksPath', 'core.fsmonitor', 'core.sshCommand', 'core.pager', 'alias.st', 'include.path',
+                                 'filter.x.clean', 'diff.external', 'credential.helper', 'url.x.insteadOf'])
+def test_a_setting_that_runs_programs_is_asked_for(plain, key):
+    works(plain, 'git init -q .')
+    before = (plain.work / '.git/config').read_text()
+    result = plain.result('--', 'git', 'config', key, '!evil')
+    assert result['exit_code'] != 0
+    assert denied(result) == {str(plain.work / '.git/config'): f'protected: git configuration, {key}'}
+    assert (plain.work / '.git/config').read_text() == before
+    assert plain.result('--write', '.git/config', '--', 'git', 'config', key, '!evil')['exit_code'] == 0
+    assert outside(plain, 'config', key) == '!evil\n'
+
+
+def test_what_the_person_set_may_stay(plain):
+    works(plain, 'git init -q .')
+    outside(plain, 'config', 'alias.mine', 'status -s')
+    outside(plain, 'config', 'core.pager', 'less -R')
+    works(plain, 'git remote add origin https://example.org/x.git')
+    assert outside(plain, 'config', 'alias.mine') == 'status -s\n'
+
+
+@pytest.mark.parametrize('name', ['.git/hooks/pre-commit', '.mcp.json', '.vscode/tasks.json', '.claude/settings.json', '.bashrc',
+                                  'deep/er/.git/hooks/post-merge', '.ward.yaml', 'deep/er/.git/config'])
+def test_a_guarded_name_is_refused_and_opened_by_its_own_name(ward, name):
+    works(ward, 'git init -q .; git init -q deep/er; mkdir -p .vscode .claude')
+    write = f'echo "# text" >> {name}'
+    result = ward.result('--', 'sh', '-c', write)
+    assert result['exit_code'] != 0 and list(denied(result)) == [str(ward.work / name)]
+    # More of the workspace is not that name.
+    assert ward.result('--write', '.', '--', 'sh', '-c', write)['exit_code'] != 0
+    assert ward.result('--write', name, '--', 'sh', '-c', write)['exit_code'] == 0
+    assert (ward.work / name).read_text().endswith('# text\n')
+
+
+def test_harmless_settings_are_written(ward):
+    works(ward, 'mkdir .vscode .claude')
+    works(ward, '''echo x > .vscode/extensions.json; echo y > .claude/notes.md; mkdir .claude/docs; echo z > .claude/docs/a
+        mv .claude/notes.md .claude/docs/b; rm .claude/docs/a; chmod 600 .claude/docs/b; touch -d 2020-01-01 .claude/docs/b
+        sed -i s/y/w/ .claude/docs/b; cat .claude/docs/b''')
+    assert (ward.work / '.claude/docs/b').read_text() == 'w\n'
+    assert (ward.work / '.claude/docs/b').stat().st_uid == ward.person.uid
+
+
+def test_a_tree_with_repositories_is_moved_and_what_was_made_is_removed(ward):
+    ward.allow('rm')
+    works(ward, 'git init -q there')
+    out = works(ward, 'mv there elsewhere; git init -q new; git -C new status --porcelain; rm -rf new; ls')
+    assert out == 'elsewhere\n'
+
+
+def test_a_repository_that_was_there_is_not_removed_unasked(plain):
+    plain.allow('rm')
+    works(plain, 'git init -q there')
+    result = plain.result('--', 'rm', '-rf', 'there')
+    assert result['exit_code'] != 0 and (plain.work / 'there/.git/config').exists()
+    assert all('protected' in rule for rule in denied(result).values())
+
+
+def test_a_pointer_to_elsewhere_goes_to_quarantine(ward):
+    works(ward, 'git init -q elsewhere.git --bare; mkdir plain')
+    result = ward.result('--', 'sh', '-c', 'echo "gitdir: /tmp/evil" > plain/.git; cat plain/.git')
+    assert result['stdout'] == 'gitdir: /tmp/evil\n'
+    assert not (ward.work / 'plain/.git').exists()
+    assert [line for line in result['sandbox_warnings'] if 'would have run programs' in line and 'moved to' in line]
+
+
+def test_two_runs_on_one_workspace(ward):
+    """One makes a repository while the other runs: the other cannot write its configuration either."""
+    other = ward.popen('run', '--', 'sh', '-c', 'while [ ! -e new/.git/config ]; do sleep 0.05; done; touch seen; '
+                       'echo evil >> new/.git/config; echo evil > new/.git/hooks/pre-commit; echo done')
+    works(ward, 'git init -q new; while [ ! -e seen ]; do sleep 0.05; done')
+    other.communicate(timeout=30)
+    assert 'evil' not in (ward.work / 'new/.git/config').read_text()
+    assert not (ward.work / 'new/.git/hooks/pre-commit').exists()
+
+
+def test_nothing_is_left_behind_by_a_kill(plain):
+    """Guarding leaves no name of its own, whenever it is ended."""
+    works(plain, 'git init -q .')
+    for wait in (0.05, 0.1, 0.2, 0.3):
+        process = plain.popen('run', '--', 'sh', '-c', f'i=0; while :; do i=$((i+1)); git config user.name $i; mkdir -p x/.vscode; rm -rf x; done')
+        time.sleep(wait)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        time.sleep(0.3)
+    names = {path.name for path in plain.work.rglob('*') if 'objects' not in path.parts}
+    allowed = {'.git', 'x', '.vscode', 'config', 'config.lock', 'hooks', 'info', 'exclude', 'refs', 'heads', 'tags', 'HEAD', 'description',
+               'branches', 'objects', 'pack'}
+    assert {name for name in names if not name.endswith('.sample')} <= allowed

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attacks on the limits: leaving the control group, raising what it holds, raising what the kernel
+ * holds for each process. */
+#include "attack.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+static const char *const switches[] = {
+	"cgroup.procs",
+	"tasks",
+	"release_agent",
+	"notify_on_release",
+	"cgroup.subtree_control",
+	"cgroup.freeze",
+	"freezer.state",
+	"memory.limit_in_bytes",
+	"memory.memsw.limit_in_bytes",
+	"memory.max",
+	"cpu.cfs_quota_us",
+	"cpu.max",
+	"pids.max",
+};
+
+static const char *wanted;
+static bool opened;
+
+static int try_file(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+	int fd;
+
+	(void)st;
+	if (kind != FTW_F || strcmp(path + where->base, wanted) != 0)
+		return 0;
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		return 0;
+	fprintf(stderr, "%s: open for writing\n", path);
+	close(fd);
+	opened = true;
+	return 1;
+}
+
+/* Any switch of any group, our own or another. */
+static int attack_group_files(char **arguments)
+{
+	(void)arguments;
+	for (size_t i = 0; i < ELEMENTS(switches) && !opened; i++) {
+		wanted = switches[i];
+		nftw("/sys/fs/cgroup", try_file, 16, FTW_PHYS);
+	}
+	return verdict(opened, "/sys/fs/cgroup");
+}
+
+static int attack_leave_group(char **arguments)
+{
+	static const char *const roots[] = {
+		"/sys/fs/cgroup/memory/cgroup.procs", "/sys/fs/cgroup/pids/cgroup.procs",
+		"/sys/fs/cgroup/cpu/cgroup.procs",    "/sys/fs/cgroup/unified/cgroup.procs",
+		"/sys/fs/cgroup/cgroup.procs",
+	};
+	bool left = false;
+
+	(void)arguments;
+	for (size_t i = 0; i < ELEMENTS(roots); i++) {
+		int fd = open(roots[i], O_WRONLY);
+
+		left |= fd >= 0 && write(fd, "0", 1) == 1;
+	}
+	return verdict(left, "cgroup.procs");
+}
+
+static int attack_mount_groups(char **arguments)
+{
+	(void)arguments;
+	mkdir("groups", 0700);
+	return verdict(mount("none", "groups", "cgroup2", 0, NULL) == 0 ||
+			       mount("none", "groups", "cgroup", 0, "memory") == 0,
+		       "mount");
+}
+
+/* Arguments: the number of a resource. */
+static int attack_rlimit(char **arguments)
+{
+	__rlimit_resource_t resource = (__rlimit_resource_t)atoi(arguments[0]);
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit) < 0)
+		cannot_try("getrlimit");
+	if (limit.rlim_max == RLIM_INFINITY) {
+		fprintf(stderr, "not limited\n");
+		return SUCCEEDED;
+	}
+	limit.rlim_cur = ++limit.rlim_max;
+	return verdict(setrlimit(resource, &limit) == 0, "setrlimit");
+}
+
+static const struct attack attacks[] = {
+	{"group-files", 0, attack_group_files},
+	{"leave-group", 0, attack_leave_group},
+	{"mount-groups", 0, attack_mount_groups},
+	{"rlimit", 1, attack_rlimit},
+};
+
+int main(int argc, char **argv)
+{
+	return attack_main(attacks, ELEMENTS(attacks), argc, argv);
+}

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a command leaves in the workspace must not run a program when a person next works there. Whether an attack
+succeeded is tried out as that person would: with git itself, outside the sandbox."""
+
+import os
+import pathlib
+
+import pytest
+
+from conftest import HERE
+
+NAMES = [line.split('"')[1] for line in (HERE / "guard.c").read_text().splitlines() if line.startswith('\t{"')]
+# Names that are read at the next start of a shell, an editor, an agent or ward.
+READ_AT_START = (".bashrc", ".profile", ".ward.yaml", ".vscode/tasks.json", ".claude/settings.json")
+
+
+def prepare(place):
+    """A repository of the identity's below the workspace, settings and a start-up file beside it."""
+    repository = place.workspace / "deep/er"
+    place.write(place.workspace / "deep/.profile", "# mine\n")
+    place.write(place.workspace / "deep/.claude/settings.json", "{}\n")
+    place.write(repository / "file", "content\n")
+    for words in (["init", "-q", "-b", "main"], ["add", "file"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "one"]):
+        assert place.run(["git", "-C", repository, *words])[0] == 0
+    return "touch " + str(place.outside / "harmed")
+
+
+def harm(place):
+    """What of the attack would run, or be read, outside."""
+    harmed = place.outside / "harmed"
+    for directory, directories, files in os.walk(place.workspace):
+        for name in directories + files:
+            path = pathlib.Path(directory) / name
+            if any(str(path).endswith("/" + name) for name in READ_AT_START) and path.is_file() and \
+                    str(harmed) in path.read_text():
+                return str(path)
+        if os.path.basename(directory) == "hooks" or not pathlib.Path(directory).exists():
+            continue
+        for words in (["status"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty", "-m", "x"]):
+            place.run(["git", "-C", directory, *words], environment=place.environment(
+                GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*"))
+        if harmed.exists():
+            harmed.unlink()
+            return directory
+    return None
+
+
+def attack(place, name, off=()):
+    command = prepare(place)
+    code, said = place.sandboxed([place.program("guard"), name, command], off=off)
+    assert code in (0, 1), said
+    return harm(place), said
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_left_behind_runs_programs(place, name):
+    harmed, said = attack(place, name)
+    assert harmed is None, said
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_attack_is_real(make_place, name):
+    for _ in range(5):  # races are not won every time
+        harmed, said = attack(make_place("root" if os.geteuid() == 0 else "user"), name, off=("guard",))
+        if harmed:
+            return
+    assert harmed, said

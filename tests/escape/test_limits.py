@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attacks on the limits of a run, with a control group around it where the machine gives one."""
+
+import os
+import resource
+
+import pytest
+
+from conftest import REFUSED, SUCCEEDED
+
+FLAGS = ["--memory", "300M", "--cpu", "1.5", "--processes", "30", "--disk", "50M", "--cpu-time", "60s", "--files", "100",
+         "--timeout", "30s"]
+# Root owns the files of control groups; each of these walls keeps it from them alone.
+WALLS = ("readonly", "landlock", "notify")
+RLIMITS = ("RLIMIT_FSIZE", "RLIMIT_CPU", "RLIMIT_NPROC", "RLIMIT_NOFILE", "RLIMIT_CORE")
+
+
+def attack(place, *words, off=()):
+    code, said = place.sandboxed([place.program("limits"), *words], FLAGS, off=off)
+    return code, said
+
+
+@pytest.mark.parametrize("name", ["group-files", "leave-group", "mount-groups"])
+def test_a_command_cannot_get_at_control_groups(place, name):
+    code, said = attack(place, name)
+    assert code == REFUSED, said
+
+
+@pytest.mark.parametrize("name", ["group-files", "leave-group"])
+def test_that_is_an_attack_and_each_wall_stops_it_alone(place, name):
+    if place.who != "root" or not os.path.isdir("/sys/fs/cgroup"):
+        pytest.skip("these files are root's")
+    code, said = attack(place, name, off=WALLS)
+    assert code == SUCCEEDED, said
+    for wall in WALLS:
+        code, said = attack(place, name, off=[other for other in WALLS if other != wall])
+        assert code == REFUSED, (wall, said)
+
+
+def test_mounting_groups_is_an_attack(place):
+    if place.who != "root":
+        pytest.skip("only root may mount")
+    code, said = place.run(["unshare", "-m", place.program("limits"), "mount-groups"])
+    assert code == SUCCEEDED, said
+
+
+@pytest.mark.parametrize("name", RLIMITS)
+def test_a_command_cannot_raise_what_holds_for_a_process(place, name):
+    code, said = attack(place, "rlimit", str(getattr(resource, name)))
+    assert code == REFUSED, said
+
+
+def test_raising_them_is_an_attack(place):
+    """Root with its capabilities can."""
+    capabilities = next(int(line.split()[1], 16) for line in open("/proc/self/status") if line.startswith("CapEff"))
+    if place.who != "root" or not capabilities >> 24 & 1:
+        pytest.skip("needs CAP_SYS_RESOURCE")
+    code, said = place.run(["prlimit", "--core=1:1", place.program("limits"), "rlimit", str(resource.RLIMIT_CORE)])
+    assert code == SUCCEEDED, said

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A secret is replaced from outside while an attack reads it without pause. A moment is the attack's; what it reads after
+that moment it reads because the mask was not put back."""
+
+import os
+import time
+
+import pytest
+
+from conftest import IDENTITIES, REFUSED, SUCCEEDED, ended
+
+SECRET = "the-word"
+MOMENT = 1.0  # what a window of a millisecond may take on a busy machine with sanitizers
+
+
+def attack(place, name, off=(), before=lambda process: None, **more):
+    """How the attack ended, and what ward said."""
+    secret = place.write(place.workspace / ".env", SECRET)
+    process = place.start([place.unwalled if off else place.ward, "run", "--json", "--", place.program("renewal"), name,
+                           secret, SECRET], environment=place.environment(off, **more))
+    with ended(process):
+        end = time.monotonic() + 15
+        while not (place.workspace / "ready").exists() and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(0.15)
+        before(process)
+        for _ in range(3):
+            os.replace(place.write(place.workspace / ".env.new", SECRET), secret)
+            time.sleep(0.02)
+        time.sleep(MOMENT)
+        place.write(place.workspace / "late", "")
+        said = process.communicate(timeout=30)[0].decode(errors="replace")
+    return process.returncode, said
+
+
+@pytest.mark.parametrize("name", ["read", "flood", "closed", "rename"])
+def test_a_replaced_secret_cannot_be_read(place, name):
+    code, said = attack(place, name)
+    assert code == REFUSED and "was replaced from outside" in said, said
+
+
+@pytest.mark.parametrize("name", ["read", "closed"])
+def test_without_masks_it_can(make_place, name):
+    code, said = attack(make_place(IDENTITIES[-1]), name, off=("masks",))
+    assert code == SUCCEEDED, said
+
+
+def test_where_a_mask_cannot_be_put_back_the_run_is_ended(make_place):
+    """The supervisor has no process left to do it with."""
+    place = make_place("user")
+
+    def limit(process):
+        assert place.run(["prlimit", "--pid", process.pid, "--nproc=1:1"]) == (0, "")
+
+    # A leak checker needs a process of its own.
+    code, said = attack(place, "read", before=limit, ASAN_OPTIONS="detect_leaks=0")
+    assert code == 125 and f"the mask over {place.workspace}/.env fell off" in said and "the run was ended" in said, said
