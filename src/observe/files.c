@@ -16,6 +16,7 @@
 static const char rule_outside[] = "default: write only in the workspace and /tmp";
 static const char rule_masked[] = "default: secrets are masked";
 static const char rule_native[] = "the system's own file permissions";
+static const char rule_beside[] = "default: nothing new beside a secret, where Landlock stands alone";
 static const char rule_set_id[] = "no set-user-id or set-group-id files";
 
 static bool is_process_directory(const char *path)
@@ -59,6 +60,27 @@ static bool possible_outside(const struct observer *observer, enum trap_kind kin
 	return faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) == 0;
 }
 
+bool holds_denied(const struct observer *observer, const char *path)
+{
+	const struct areas *areas = observer->observed->areas;
+
+	for (size_t i = 0; i < areas->count; i++)
+		if (areas->items[i].state != STATE_WRITABLE &&
+		    path_is_under(areas->items[i].path, path))
+			return true;
+	return false;
+}
+
+/* Where Landlock stands alone, it has no rule for a directory above something denied. */
+static bool lies_beside_denied(const struct observer *observer, const char *path)
+{
+	char parent[PATH_MAX];
+
+	strcpy(parent, path);
+	*strrchr(parent, '/') = '\0';
+	return holds_denied(observer, parent);
+}
+
 /* Whether the kernel gets as far as asking for permission at all. */
 static bool would_be_tried(enum trap_kind kind, uint64_t flags, bool exists, const struct stat *st)
 {
@@ -82,9 +104,15 @@ bool judge(struct observer *observer, const struct seccomp_notif *call, const st
 	   const char *path)
 {
 	const char *operation = kind == TRAP_REMOVE ? "delete" : "write", *rule = NULL;
+	bool names = (kind >= TRAP_MAKE && kind <= TRAP_LINK) || (kind == TRAP_OPEN && !exists);
 
-	if (may_write(observer, path, &rule) || !would_be_tried(kind, flags, exists, st))
+	if (!would_be_tried(kind, flags, exists, st))
 		return false;
+	if (may_write(observer, path, &rule)) {
+		if (!names || !observer->observed->alone || !lies_beside_denied(observer, path))
+			return false;
+		rule = rule_beside; /* as Landlock would say, if it were asked */
+	}
 	if (path_is_under(path, "/dev") && exists && kind == TRAP_OPEN)
 		return false; /* a device that the sandbox has is there to be used */
 	refuse(observer, call, trap, operation, path,

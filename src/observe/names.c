@@ -335,6 +335,12 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		answer(observer, call->id, flags & RENAME_WHITEOUT ? EINVAL : EBUSY);
 		return;
 	}
+	/* Mounts hold what lies above a mask; where there are none, we do. */
+	if (holds_denied(observer, from.path) ||
+	    (flags & RENAME_EXCHANGE && holds_denied(observer, to.path))) {
+		answer(observer, call->id, EBUSY);
+		return;
+	}
 	source = hold_judge(observer, from.path);
 	target = hold_judge(observer, to.path);
 	r = judge_rename(observer, &from, source, &to, target, flags);
@@ -370,6 +376,7 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 	_cleanup_close_ int parent = -1, fd = -1, opened = -1;
 	int flags = trap->flags >= 0 ? (int)call->data.args[trap->flags] : 0;
 	char text[PATH_MAX], link[64];
+	const char *rule = NULL;
 	enum guard target, source;
 	struct found found;
 	struct spot spot;
@@ -406,6 +413,13 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 		return;
 	if (spot.exists || spot.slash) {
 		answer(observer, call->id, spot.exists ? EEXIST : ENOENT);
+		return;
+	}
+	/* Mounts keep files outside from getting a second name in here; where there are none, we do.
+	 */
+	if (found.path[0] == '/' && found.st.st_nlink > 0 &&
+	    !may_write(observer, found.path, &rule)) {
+		answer(observer, call->id, EXDEV);
 		return;
 	}
 	target = hold_judge(observer, spot.path);

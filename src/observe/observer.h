@@ -99,6 +99,9 @@ bool may_write(const struct observer *observer, const char *path, const char **r
 bool judge(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
 	   enum trap_kind kind, uint64_t flags, bool exists, const struct stat *st,
 	   const char *path);
+/* True if something in the directory, or below, is denied or read-only: it must keep its place, for
+ * denied is what lies there. */
+bool holds_denied(const struct observer *observer, const char *path);
 /* The same for a path below a directory that is masked; text: as the caller says it. */
 bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *call,
 		       const struct trap *trap, int directory, const char *text);

@@ -85,8 +85,8 @@ static int open_special(const struct observer *observer, pid_t tid, const struct
 		return -ENXIO;
 	if (kind == 5 && number == 0)
 		return open_terminal(observer, tid, flags);
-	if (kind >= 136 && kind < 144) /* terminals of the sandbox: it has no others */
-		return reopen(found->fd, flags);
+	if (kind >= 136 && kind < 144) /* where /dev is its own, terminals of the sandbox */
+		return observer->observed->alone ? -EACCES : reopen(found->fd, flags);
 	for (size_t i = 0; i < ELEMENTS(harmless); i++)
 		if (kind == 1 && number == harmless[i])
 			return reopen(found->fd, flags);
