@@ -451,12 +451,8 @@ static pid_t birth(uint64_t flags, uint64_t exit_signal, int *ret_pidfd)
 	struct kernel_clone arguments = {.flags = flags | CLONE_FILES | CLONE_PIDFD,
 					 .exit_signal = exit_signal,
 					 .pidfd = (uint64_t)(uintptr_t)ret_pidfd};
-	pid_t pid = sys_clone3(&arguments);
 
-	/* Filters of container engines, and our own, do not know clone3. */
-	if (pid < 0 && (errno == ENOSYS || errno == EPERM))
-		pid = sys_clone(arguments.flags | exit_signal, ret_pidfd);
-	return pid;
+	return sys_clone_any(&arguments);
 }
 
 /* What is born with a process: with a user namespace, without one where we may, without any. The
