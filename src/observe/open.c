@@ -37,8 +37,10 @@ static int reopen(int fd, uint64_t flags)
 	int opened;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	opened = open(link, (int)((flags & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW)) |
-				  (CAREFUL & ~O_NOFOLLOW)));
+	opened = open(link,
+		      (int)((flags & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW)) |
+			    (CAREFUL & ~O_NOFOLLOW)),
+		      0600 /* of a file without a name, should it ever be one */);
 	return opened < 0 ? -errno : finish(opened, flags);
 }
 

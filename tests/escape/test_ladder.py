@@ -63,7 +63,7 @@ ESSENTIAL = ("files-open", "files-truncate", "files-open-and-cut", "files-rename
              "processes-kill", "processes-tgkill", "processes-sigqueue", "processes-pidfd", "processes-owner", "processes-prlimit",
              "processes-priority", "processes-ptrace", "processes-vm", "processes-environ", "processes-root", "processes-supervisor",
              "sockets-stream", "sockets-abstract", "sockets-datagram", "network-tcp", "network-tcp6", "network-udp", "kernel-ring",
-             "kernel-unshare", "kernel-clone3", "setid-chmod", "setid-group-chmod", "streams-input-reopen", "streams-terminal-open")
+             "kernel-unshare", "kernel-clone3", "setid-chmod", "setid-group-chmod", "setid-group-nameless", "streams-input-reopen", "streams-terminal-open")
 # Held by the supervisor's own hand there, and lost without it (docs/threat-model.md).
 CHANGES = ("files-chmod", "files-chown", "files-utimes", "files-setxattr", "files-fchmod")
 
@@ -344,3 +344,27 @@ def test_modes_outside_are_held_without_mounts(place, name):
         if code == SUCCEEDED:
             break
     assert code == SUCCEEDED, said
+
+
+def test_files_without_a_name_are_made_and_named(place):
+    """Also where the supervisor performs what makes names."""
+    script = """import os
+fd = os.open('.', os.O_TMPFILE | os.O_RDWR, 0o640)
+os.write(fd, b'named')
+os.link(f'/proc/self/fd/{fd}', 'named', src_dir_fd=os.open('/', os.O_RDONLY), follow_symlinks=True)
+print(open('named').read(), oct(os.stat('named').st_mode & 0o777))"""
+    for features in ("none", "namespaces"):
+        code, said = poorer(place, features, [place.ward, "run", "--quiet", "--", "python3", "-c", script])
+        assert (code, said) == (0, "named 0o640\n"), (features, said)
+        (place.workspace / "named").unlink()
+
+
+@pytest.mark.parametrize("features", STANDING_IN)
+def test_the_memory_of_others_is_opened_by_nobody(place, features):
+    """Not by the supervisor either, who may look into all processes of the user."""
+    attack = [place.program("rungs"), "other-memory"]
+    with ended(place.start(["sleep", "60"], stdout=subprocess.DEVNULL)) as victim:
+        code, said = poorer(place, features, [place.ward, "run", "--quiet", "--", *attack, victim.pid])
+        assert code == REFUSED, said
+        if place.who == "user":
+            assert place.run([*attack, victim.pid])[0] == SUCCEEDED
