@@ -395,7 +395,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	if (r == 0 && flow->verdict.level != LEVEL_NONE)
 		r = identity_give_up(ret_error);
 	for (size_t i = 0; i < flow->masks.count; i++)
-		if (mask_hides(&flow->masks.items[i]))
+		if (mask_hides(&flow->masks.items[i]) && flow->masks.items[i].kind != MASK_TEXT)
 			list_add(&flow->mask_paths, flow->masks.items[i].path);
 	if (r == 0)
 		notice_walls(flow);
@@ -434,6 +434,8 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.quarantine = flow->quarantine,
 		.sockets = &flow->verdict.permissions.sockets,
 		.covered = (flow->entry.walls & masked) == masked ? &flow->masks : NULL,
+		.texts = &flow->entry.texts,
+		.masks = &flow->masks,
 		.pidfd = flow->entry.walls & WALL_BIT(WALL_PID_NAMESPACE) ? flow->entry.pidfd : -1,
 		.control = flow->entry.control,
 		.disk = flow->verdict.limits.disk,

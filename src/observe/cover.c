@@ -178,6 +178,7 @@ static int clone_mask(const struct masks *masks, size_t mask, bool directory)
 	if (masks->items[mask].is_directory != directory)
 		for (mask = 0; mask < masks->count; mask++)
 			if (mask_hides(&masks->items[mask]) &&
+			    masks->items[mask].kind != MASK_TEXT &&
 			    masks->items[mask].is_directory == directory)
 				break;
 	if (mask == masks->count) {

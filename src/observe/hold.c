@@ -2,6 +2,7 @@
 /* What the supervisor remembers of guarded names, and the checks that need a file's content. */
 #include "hold.h"
 #include "observer.h"
+#include "text.h"
 #include "../base/io.h"
 #include "../base/path.h"
 #include "../sandbox/gitconfig.h"
@@ -289,17 +290,17 @@ int hold_open_parent(const struct observer *observer, const char *path)
 /* A regular file's text; *ret_text is NULL where there is none. -errno. */
 static int read_text(int parent, const char *name, char **ret_text, size_t *ret_length)
 {
+	_cleanup_close_ int fd =
+		openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
-	int r;
 
 	*ret_text = NULL;
 	*ret_length = 0;
-	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : -errno;
-	if (!S_ISREG(st.st_mode))
+	if (fd < 0)
+		return errno == ENOENT ? 0 : errno == ELOOP ? -EACCES : -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return -EACCES;
-	r = read_file(parent, name, GIT_CONFIG_LIMIT, ret_text, ret_length);
-	return r;
+	return text_read(fd, ret_text, ret_length);
 }
 
 /* A submodule's repository says where its files lie: in the same workspace, never elsewhere. */
@@ -346,7 +347,7 @@ static int replace_by_copy(int parent, const char *name, const char *text, size_
 	return write_all(fd, text, length);
 }
 
-int hold_install_config(int parent, const char *name, const char *config, mode_t mode,
+int hold_install_config(int parent, const char *name, const char *config, mode_t mode, int seen,
 			char why[static 300])
 {
 	_cleanup_free_ char *text = NULL, *before = NULL;
@@ -356,8 +357,14 @@ int hold_install_config(int parent, const char *name, const char *config, mode_t
 	r = read_text(parent, name, &text, &length);
 	if (r == 0)
 		r = read_text(parent, config, &before, &before_length);
-	if (r == 0)
+	if (r == 0 && seen >= 0)
+		r = text_restore(seen, before, before_length, &text, &length);
+	if (r == 0 || r == -EINVAL) /* which says where it cannot be read */
 		r = check_config(parent, text, length, before, before_length, why);
+	if (r == 0 && seen >= 0) {
+		r = text_install(seen, parent, config, before, before_length, text, length);
+		return r == 0 && unlinkat(parent, name, 0) < 0 ? -errno : r;
+	}
 	/* The writer may still hold the file open: what was looked at is what is installed. */
 	if (r == 0)
 		r = replace_by_copy(parent, name, text, length, mode);

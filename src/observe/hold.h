@@ -70,6 +70,7 @@ bool hold_is_repository(const char *directory);
  * with what does. */
 int hold_adopt(struct observer *observer, const char *directory, char why[static 300]);
 /* Installs parent/name as the configuration beside it: by a copy that nobody else has open, if
- * everything in it may be set unasked. 0, -EACCES with the key that may not, or -errno. */
-int hold_install_config(int parent, const char *name, const char *config, mode_t mode,
+ * everything in it may be set unasked. text: the one that is seen inside in its place, else -1. 0,
+ * -EACCES with the key that may not, or -errno. */
+int hold_install_config(int parent, const char *name, const char *config, mode_t mode, int text,
 			char why[static 300]);

@@ -7,6 +7,7 @@
  * The sandbox's own mounts are honoured by hand: the kernel lets nobody rename over a mount point
  * of his own namespace, but for us those are not. */
 #include "observer.h"
+#include "text.h"
 #include "../base/path.h"
 
 #include <dirent.h>
@@ -28,6 +29,25 @@ static bool is_mount_point(const struct spot *spot)
 	       statx(spot->parent, spot->name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, 0, &stx) ==
 		       0 &&
 	       stx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
+/* Where there are no mounts, what is hidden is hidden by where it lies, and the wall does not hold
+ * us: in another place, or by another name, it would be seen. */
+static bool would_be_shown(const struct observer *observer, const char *path)
+{
+	const struct masks *masks = observer->observed->masks;
+	const struct mask *innermost = NULL;
+
+	for (size_t i = 0; observer->observed->alone && masks && i < masks->count; i++) {
+		const struct mask *mask = &masks->items[i];
+
+		if (mask_hides(mask) && path_is_under(mask->path, path))
+			return true;
+		if ((!mask->guard || mask_hides(mask)) && path_is_under(path, mask->path) &&
+		    (!innermost || strlen(mask->path) > strlen(innermost->path)))
+			innermost = mask;
+	}
+	return innermost && mask_hides(innermost);
 }
 
 mode_t take_umask(const struct seccomp_notif *call)
@@ -305,7 +325,7 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	enum guard source, target;
 	struct spot from, to;
 	char why[300] = "";
-	int r;
+	int r, text;
 
 	if (!find_spot(observer, call, trap, trap->directory, trap->path, &from))
 		return;
@@ -329,8 +349,14 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		answer(observer, call->id, EEXIST);
 		return;
 	}
+	source = hold_judge(observer, from.path);
+	target = hold_judge(observer, to.path);
+	/* The one mount over which something may be installed. */
+	text = to.exists && target == GUARD_CONFIG ? text_find(observer->observed->texts, &to.st)
+						   : -1;
 	/* What was named to be written lies below a mount of its own, and may be replaced. */
-	if (is_mount_point(&from) || (is_mount_point(&to) && !hold_is_named(observer, to.path)) ||
+	if (is_mount_point(&from) ||
+	    (text < 0 && is_mount_point(&to) && !hold_is_named(observer, to.path)) ||
 	    flags & RENAME_WHITEOUT) {
 		answer(observer, call->id, flags & RENAME_WHITEOUT ? EINVAL : EBUSY);
 		return;
@@ -341,8 +367,6 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		answer(observer, call->id, EBUSY);
 		return;
 	}
-	source = hold_judge(observer, from.path);
-	target = hold_judge(observer, to.path);
 	r = judge_rename(observer, &from, source, &to, target, flags);
 	if (r < 0) {
 		refuse_guarded(observer, call, trap,
@@ -354,12 +378,19 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	if (r == 1) {
 		_cleanup_close_ int at = hold_open_parent(observer, to.path);
 
-		r = at < 0 ? at : hold_install_config(at, from.name, to.name, from.st.st_mode, why);
+		r = at < 0 ? at
+			   : hold_install_config(at, from.name, to.name, from.st.st_mode, text,
+						 why);
 		if (*why) {
 			refuse_guarded(observer, call, trap, to.path, why);
 			return;
 		}
 		answer(observer, call->id, -r);
+		return;
+	}
+	if (would_be_shown(observer, from.path) ||
+	    (flags & RENAME_EXCHANGE && would_be_shown(observer, to.path))) {
+		answer(observer, call->id, EBUSY); /* as for a directory above a mask */
 		return;
 	}
 	if (may_not_become_repository(observer, call, trap, &to) ||
@@ -376,7 +407,7 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 	_cleanup_close_ int parent = -1, fd = -1, opened = -1;
 	int flags = trap->flags >= 0 ? (int)call->data.args[trap->flags] : 0;
 	char text[PATH_MAX], link[64];
-	const char *rule = NULL;
+	const char *rule = "default: no second name for what cannot be written";
 	enum guard target, source;
 	struct found found;
 	struct spot spot;
@@ -415,7 +446,8 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 		answer(observer, call->id, spot.exists ? EEXIST : ENOENT);
 		return;
 	}
-	/* Mounts keep files outside from getting a second name in here; where there are none, we do.
+	/* Mounts keep files outside from getting a second name in here; where there are none, we
+	 * do.
 	 */
 	if (found.path[0] == '/' && found.st.st_nlink > 0 &&
 	    !may_write(observer, found.path, &rule)) {
@@ -431,6 +463,12 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 	/* A second name would be a way round the first. */
 	if (source >= GUARD_CONFIG || source == GUARD_HOLDER) {
 		refuse_guarded(observer, call, trap, found.path, NULL);
+		return;
+	}
+	/* Nor is what cannot be written where it lies given a name where it could be. */
+	if (observer->observed->alone && found.path[0] == '/' &&
+	    (would_be_shown(observer, found.path) || !may_write(observer, found.path, &rule))) {
+		refuse(observer, call, trap, "write", found.path, rule, EACCES);
 		return;
 	}
 	if (may_not_become_repository(observer, call, trap, &spot))

@@ -227,6 +227,7 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 		return -E_ENGINE;
 	}
 	observer->renewed = (struct renewed){.masks = observed->covered,
+					     .texts = observed->texts,
 					     .root = observed->root,
 					     .init = observed->init,
 					     .epoll = observer->epoll};

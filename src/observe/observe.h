@@ -9,7 +9,7 @@
 #include "../base/error.h"
 #include "../base/list.h"
 #include "../request/result.h"
-#include "../sandbox/find.h"
+#include "../sandbox/sandbox.h"
 #include <stdbool.h>
 
 struct observer;
@@ -34,7 +34,9 @@ struct observed {
 	const char *company;	    /* a file that all runs of this user share */
 	const char *quarantine;	    /* a directory to be made for what must not stay */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
+	const struct masks *masks;  /* what is hidden, by mounts or without */
 	const struct masks *covered; /* the masks that are renewed when they fall; NULL: none */
+	const struct texts *texts;   /* of those of its masks that show one; none: NULL */
 	int pidfd;		     /* of init: what ends the run; -1: */
 	int control;		     /* the end of this does */
 	uint64_t disk; /* how much of it fallocate may set aside; 0: fallocate is not shown */

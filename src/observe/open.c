@@ -54,20 +54,31 @@ static int create(const struct seccomp_notif *call, const struct trap *trap, int
 	return fd < 0 ? -errnum : finish(fd, flags);
 }
 
-/* The caller's own terminal, by its name in the sandbox. */
-static int open_terminal(const struct observer *observer, pid_t tid, uint64_t flags)
+/* The device of the caller's own terminal; 0: it has none. */
+static dev_t terminal_of(pid_t tid)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[64];
 	const char *at;
 	unsigned device;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
 	if (read_file(AT_FDCWD, path, 4096, &text, NULL) < 0 || !(at = strrchr(text, ')')) ||
-	    sscanf(at + 1, " %*c %*d %*d %*d %u", &device) != 1 || device == 0)
+	    sscanf(at + 1, " %*c %*d %*d %*d %u", &device) != 1)
+		return 0;
+	return makedev((device >> 8) & 0xfff, (device & 0xff) | ((device >> 12) & 0xfff00));
+}
+
+/* The same, by its name in the sandbox. */
+static int open_terminal(const struct observer *observer, pid_t tid, uint64_t flags)
+{
+	dev_t device = terminal_of(tid);
+	char path[64];
+	int fd;
+
+	if (device == 0)
 		return -ENXIO;
-	snprintf(path, sizeof(path), "dev/pts/%u", (device & 0xff) | ((device >> 12) & 0xfff00));
+	snprintf(path, sizeof(path), "dev/pts/%u", minor(device));
 	fd = openat(observer->observed->root, path, (int)(flags & ~(uint64_t)O_CREAT) | CAREFUL);
 	return fd < 0 ? -errno : finish(fd, flags);
 }
@@ -87,8 +98,12 @@ static int open_special(const struct observer *observer, pid_t tid, const struct
 		return -ENXIO;
 	if (kind == 5 && number == 0)
 		return open_terminal(observer, tid, flags);
-	if (kind >= 136 && kind < 144) /* where /dev is its own, terminals of the sandbox */
-		return observer->observed->alone ? -EACCES : reopen(found->fd, flags);
+	/* Terminals of the sandbox: with mounts there are no others, without them all of the user's
+	 * are there. */
+	if (kind >= 136 && kind < 144)
+		return observer->observed->alone && found->st.st_rdev != terminal_of(tid)
+			       ? -EACCES
+			       : reopen(found->fd, flags);
 	for (size_t i = 0; i < ELEMENTS(harmless); i++)
 		if (kind == 1 && number == harmless[i])
 			return reopen(found->fd, flags);

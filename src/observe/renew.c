@@ -2,6 +2,7 @@
 /* Watching the directories above the masks, and noticing which of them fell. */
 #include "renew.h"
 #include "cover.h"
+#include "text.h"
 #include "../base/units.h"
 #include "../sys/kernel.h"
 
@@ -281,6 +282,22 @@ static bool find_way(struct renewal *renewal, const char *path)
 	return false;
 }
 
+/* What is seen is that of the new file from now on. */
+static void renew_texts(struct renewal *renewal)
+{
+	const struct masks *masks = renewal->renewed->masks;
+	const struct texts *texts = renewal->renewed->texts;
+	size_t number = 0;
+
+	for (size_t i = 0; i < masks->count; i++) {
+		if (masks->items[i].kind != MASK_TEXT)
+			continue;
+		if (renewal->marked[i] && texts && number < texts->count)
+			text_renew(texts->fds[number], masks->items[i].path);
+		number++;
+	}
+}
+
 /* Looks at the masks that are marked, and puts those back that fell. */
 static void renew(struct renewal *renewal)
 {
@@ -311,6 +328,8 @@ static void renew(struct renewal *renewal)
 	}
 	if (r < 0)
 		give_up(renewal, -r, masks->items[failed].path);
+	else
+		renew_texts(renewal);
 	renewal->renewals += fallen;
 	memset(renewal->marked, 0, masks->count * sizeof(*renewal->marked));
 }

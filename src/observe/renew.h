@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Masks that fell. A mount over a name falls off when somebody outside renames another file over
  * it, as editors do when they save. So the directories above the masks are watched, and what
- * appears under a masked name is covered again.
+ * appears under a masked name is covered again; where a text is seen, with that of the new file.
  *
  * A run that is over within 50 ms is not watched: to close the watch takes the kernel longer than
  * such a run. When the watch begins everything is looked at once. */
@@ -9,7 +9,7 @@
 
 #include "../base/error.h"
 #include "../base/list.h"
-#include "../sandbox/find.h"
+#include "../sandbox/sandbox.h"
 #include <stdbool.h>
 
 struct renewal;
@@ -17,7 +17,8 @@ struct renewal;
 /* Borrowed; must outlive the renewal. */
 struct renewed {
 	const struct masks *masks;
-	int root; /* the sandbox's root, O_PATH */
+	const struct texts *texts; /* of those that show one */
+	int root;		   /* the sandbox's root, O_PATH */
 	pid_t init;
 	int epoll; /* where its descriptors are put */
 };

@@ -44,7 +44,8 @@ static void add_if_there(struct allow *allow, char kind, const char *path)
 }
 
 /* What the innermost rule about a path makes of it. Names that run programs are left to the
- * supervisor, which performs every change where there are no mounts. */
+ * supervisor, which performs every change where there are no mounts. Of a file another text can be
+ * seen only by a mount: it is left out. */
 static bool is_denied(const struct allow *allow, char kind, const char *path)
 {
 	const struct mask *innermost = NULL;
@@ -55,7 +56,7 @@ static bool is_denied(const struct allow *allow, char kind, const char *path)
 	for (size_t i = 0; i < allow->masks->count; i++) {
 		const struct mask *mask = &allow->masks->items[i];
 
-		if (!mask->guard && path_is_under(path, mask->path) &&
+		if ((!mask->guard || mask_hides(mask)) && path_is_under(path, mask->path) &&
 		    (!innermost || strlen(mask->path) > strlen(innermost->path)))
 			innermost = mask;
 	}
@@ -68,12 +69,13 @@ static bool holds_denied(const struct allow *allow, char kind, const char *path)
 {
 	if (allow->whole && strcmp(path, "/") == 0)
 		return true;
-	for (size_t i = 0; i < allow->masks->count; i++)
-		if (!allow->masks->items[i].guard &&
-		    (kind == 'w' || mask_hides(&allow->masks->items[i])) &&
-		    strcmp(allow->masks->items[i].path, path) != 0 &&
-		    path_is_under(allow->masks->items[i].path, path))
+	for (size_t i = 0; i < allow->masks->count; i++) {
+		const struct mask *mask = &allow->masks->items[i];
+
+		if (((!mask->guard && kind == 'w') || mask_hides(mask)) &&
+		    strcmp(mask->path, path) != 0 && path_is_under(mask->path, path))
 			return true; /* or opened in what is denied, which needs the same */
+	}
 	return false;
 }
 
@@ -115,8 +117,8 @@ static int add_tree(struct allow *allow, char kind, const char *path, unsigned d
 	return r;
 }
 
-int allow_records(const struct sandbox *sandbox, const struct masks *masks,
-		  struct buffer *text, struct error **ret_error)
+int allow_records(const struct sandbox *sandbox, const struct masks *masks, struct buffer *text,
+		  struct error **ret_error)
 {
 	struct allow allow = {.masks = masks, .text = text, .whole = true};
 	char resolver[PATH_MAX];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The paths that the rules mean are collected; judge.c says what becomes of them. */
 #include "finding.h"
+#include "credentials.h"
 #include "../base/guard.h"
 #include "walk.h"
 #include "../base/path.h"
@@ -445,14 +446,17 @@ int find_masks(const struct search *search, struct masks *ret_masks, struct erro
 	list_done(&ret_masks->trees);
 	ret_masks->trees = finding.trees;
 	file_rules_done(&finding.guards);
-	return r;
+	return r == 0 && search->guards ? find_credentials(search, ret_masks, ret_error) : r;
 }
 
 void masks_done(struct masks *masks)
 {
-	for (size_t i = 0; i < masks->count; i++)
+	for (size_t i = 0; i < masks->count; i++) {
 		free(masks->items[i].path);
+		free(masks->items[i].text);
+	}
 	free(masks->items);
+	list_done(&masks->repositories);
 	list_done(&masks->writable);
 	list_done(&masks->trees);
 	areas_done(&masks->areas);

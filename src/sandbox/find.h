@@ -26,6 +26,7 @@ enum mask_kind {
 	MASK_OPEN = 'O', /* readable, in a shell */
 	MASK_WRITE = 'W',   /* writable, in a shell */
 	MASK_RELEASE = 'L', /* writable, in what is held read-only */
+	MASK_TEXT = 'T',    /* a file of which another text is seen */
 };
 
 /* A path as it really is (no symlink in it), and what lay there when it was found: init covers
@@ -37,30 +38,38 @@ struct mask {
 	ino_t inode;
 	bool is_directory;
 	bool guard; /* holds names that run programs, or opens what lies beside them */
+	char *text; /* MASK_TEXT: what is seen */
 };
 
 struct masks {
 	struct mask *items; /* parents before what lies in them */
 	size_t count, room;
-	struct list writable; /* real paths that are writable; none lies below another */
-	struct areas areas;   /* the same for whoever explains a refusal */
-	struct list trees;    /* what was named to be writable, one may lie below another */
-	bool guarded;	      /* all guarded names that are there are held */
+	struct list writable;	  /* real paths that are writable; none lies below another */
+	struct areas areas;	  /* the same for whoever explains a refusal */
+	struct list trees;	  /* what was named to be writable, one may lie below another */
+	struct list repositories; /* git directories in them */
+	bool guarded;		  /* all guarded names that are there are held */
 };
 
 /* Each of those that are opened in what is closed costs an fd while the sandbox is built. */
 enum { OPENED_MOST = 400 };
+/* Each text can be replaced while the command runs, and costs an fd as long. */
+enum { TEXTS_MOST = 16 };
 
 static inline bool mask_opens(char kind)
 {
 	return kind == MASK_OPEN || kind == MASK_WRITE || kind == MASK_RELEASE;
 }
 
+/* Those that lie in the store, numbered in their order. */
 static inline bool mask_hides(const struct mask *mask)
 {
-	return mask->kind == MASK_FILE || mask->kind == MASK_DIRECTORY || mask->kind == MASK_SHELL;
+	return mask->kind == MASK_FILE || mask->kind == MASK_DIRECTORY ||
+	       mask->kind == MASK_SHELL || mask->kind == MASK_TEXT;
 }
 
 /* A workspace that cannot be walked in time is an error, not a hole. */
 int find_masks(const struct search *search, struct masks *ret_masks, struct error **ret_error);
+/* Takes ownership of the mask's texts. */
+int masks_add(struct masks *masks, struct mask mask, struct error **ret_error);
 void masks_done(struct masks *masks);

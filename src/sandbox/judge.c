@@ -2,6 +2,7 @@
 /* From points to masks: they are put in order and judged from the root down. Between two of them
  * nothing changes, because no rule speaks there. */
 #include "finding.h"
+#include "../base/guard.h"
 #include "../base/path.h"
 
 #include <limits.h>
@@ -66,10 +67,11 @@ struct level {
 
 enum { LEVELS = PATH_MAX / 2 };
 
-static int add_mask(struct masks *masks, const struct point *point, enum mask_kind kind, bool guard,
-		    struct error **ret_error)
+int masks_add(struct masks *masks, struct mask mask, struct error **ret_error)
 {
 	if (masks->count >= MASKS) {
+		free(mask.path);
+		free(mask.text);
 		fail(ret_error, E_ENGINE, "there are more than %d paths to be masked", MASKS);
 		return error_hint(
 			ret_error,
@@ -81,8 +83,7 @@ static int add_mask(struct masks *masks, const struct point *point, enum mask_ki
 		if (!masks->items)
 			abort();
 	}
-	masks->items[masks->count++] = (struct mask){
-		strdup(point->path), kind, point->device, point->inode, point->is_directory, guard};
+	masks->items[masks->count++] = mask;
 	return 0;
 }
 
@@ -140,7 +141,27 @@ static int change(struct finding *finding, const struct point *point, const stru
 	}
 	describe(rule, here->state, &masks->areas, point->path);
 	here->mask = (ssize_t)masks->count;
-	return add_mask(masks, point, kind, rule && rule->guard, ret_error);
+	return masks_add(masks,
+			 (struct mask){.path = strdup(point->path),
+				       .kind = kind,
+				       .device = point->device,
+				       .inode = point->inode,
+				       .is_directory = point->is_directory,
+				       .guard = rule && rule->guard},
+			 ret_error);
+}
+
+/* Whatever else is said of it. */
+static bool is_repository(const struct point *point, const struct file_rule *const *rules,
+			  size_t count)
+{
+	const struct guard_place plain = {.ground = GROUND_PLAIN};
+	bool guarded = false;
+
+	for (size_t i = 0; i < count; i++)
+		guarded |= rules[i]->guard;
+	return guarded && point->is_directory &&
+	       guard_enter(&plain, path_last(point->path)).ground == GROUND_REPOSITORY;
 }
 
 int finding_judge(struct finding *finding, struct masks *masks, struct error **ret_error)
@@ -168,6 +189,9 @@ int finding_judge(struct finding *finding, struct masks *masks, struct error **r
 		here->path = point->path;
 		for (; i < finding->count && strcmp(finding->points[i].path, point->path) == 0; i++)
 			rules[here->rules++] = finding->points[i].rule;
+		if (is_repository(point, &rules[levels[depth].rules],
+				  here->rules - levels[depth].rules))
+			list_add(&masks->repositories, point->path);
 		here->state = file_rules_decide(rules, here->rules, &rule);
 		if (finding_is_hidden(finding, point->path))
 			here->state = levels[depth].state;

@@ -79,6 +79,8 @@ static void add_masks(const struct masks *masks, struct buffer *text)
 			before = mask->path;
 		add_record(text, (char)mask->kind, mask->is_directory, mask->device, mask->inode,
 			   mask->path);
+		if (mask->kind == MASK_TEXT)
+			buffer_add(text, mask->text, strlen(mask->text) + 1);
 	}
 }
 

@@ -8,7 +8,10 @@
  *
  * A denied directory in which something may be seen is covered by an empty one of the store, a
  * shell, and only that is mounted in it: its other entries are not there, now and later. What is
- * opened so is cloned before anything is covered, from where it was found. */
+ * opened so is cloned before anything is covered, from where it was found.
+ *
+ * A file of which another text is seen is covered by a file of the store with that text. The
+ * supervisor may replace it later, by an fd. */
 #include "stage.h"
 #include "../base/path.h"
 #include "../sys/kernel.h"
@@ -99,6 +102,7 @@ struct item {
 	dev_t device;
 	ino_t inode;
 	const char *path;
+	const char *seen; /* MASK_TEXT: what is seen instead */
 };
 
 /* Reads the record at text; the one behind it starts where it returns. */
@@ -111,7 +115,11 @@ static const char *read_item(const char *text, struct item *ret_item)
 	ret_item->device = (dev_t)strtoull(text + 3, &next, 10);
 	ret_item->inode = (ino_t)strtoull(next, &next, 10);
 	ret_item->path = next + 1;
-	return ret_item->path + strlen(ret_item->path) + 1;
+	next = (char *)ret_item->path + strlen(ret_item->path) + 1;
+	if (ret_item->kind != MASK_TEXT)
+		return next;
+	ret_item->seen = next;
+	return next + strlen(next) + 1;
 }
 
 static bool has_moved(const struct item *item, int target)
@@ -158,8 +166,7 @@ static int prepare_mount_point(const char *text, const struct item *opened)
 			begin = (size_t)snprintf(path, sizeof(path), STORE "/%u%s", index,
 						 opened->path + strlen(item.path)) -
 				strlen(opened->path + strlen(item.path));
-		index += item.kind == MASK_SHELL || item.kind == MASK_DIRECTORY ||
-			 item.kind == MASK_FILE;
+		index += mask_hides(&(struct mask){.kind = (enum mask_kind)item.kind});
 	}
 	if (!begin) {
 		errno = EINVAL;
@@ -212,6 +219,9 @@ static int prepare(const char *text, const struct item *item, unsigned *index, i
 	case MASK_SHELL:
 		r = make_directory(source, 0555);
 		break;
+	case MASK_TEXT:
+		r = write_file(source, item->seen);
+		break;
 	case MASK_OPEN:
 	case MASK_WRITE:
 	case MASK_RELEASE:
@@ -228,6 +238,38 @@ static int prepare(const char *text, const struct item *item, unsigned *index, i
 	}
 	++*index;
 	return r < 0 ? stage_fail(failure, "masking", item->path) : 0;
+}
+
+/* The texts once more, open for writing. By a mount of their own that has no place in the tree: one
+ * with a writer cannot be made read-only. */
+static int open_texts(const char *text, const char *end, struct texts *texts,
+		      struct failure *failure)
+{
+	int store = -1, fd = 0;
+	unsigned index = 0;
+	struct item item;
+	char name[16];
+
+	for (const char *next = text; next < end && fd >= 0;) {
+		next = read_item(next, &item);
+		snprintf(name, sizeof(name), "%u", index);
+		index += mask_hides(&(struct mask){.kind = (enum mask_kind)item.kind});
+		if (item.kind != MASK_TEXT)
+			continue;
+		if (store < 0)
+			store = sys_open_tree(AT_FDCWD, STORE, MOUNT_CLONE | O_CLOEXEC);
+		/* Also, git gives its new files the mode of the old one. */
+		if (store < 0 || texts->count >= TEXTS_MOST || fchmodat(store, name, 0644, 0) < 0)
+			fd = -1;
+		else
+			fd = openat(store, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		if (fd >= 0)
+			texts->fds[texts->count++] = fd;
+	}
+	if (fd < 0)
+		stage_fail(failure, "opening", "the texts of the sandbox");
+	close_fd(&store);
+	return MIN(fd, 0);
 }
 
 static int mask(unsigned index, const struct item *item, struct failure *failure)
@@ -319,7 +361,7 @@ static int cover_names(const struct sandbox *sandbox, bool network, struct failu
 }
 
 int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text, size_t length,
-		struct failure *failure)
+		struct texts *texts, struct failure *failure)
 {
 	static int opened[OPENED_MOST];
 	bool network = walls & WALL_BIT(WALL_NET_NAMESPACE);
@@ -338,6 +380,8 @@ int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text,
 		if (prepare(text, &item, &index, opened, &opened_count, failure) < 0)
 			return -1;
 	}
+	if (open_texts(text, end, texts, failure) < 0)
+		return -1;
 	if (chmod(STORE, 0) < 0 ||
 	    sys_mount_setattr(AT_FDCWD, "/run", 0, MOUNT_RDONLY | MOUNT_NODEV, 0) < 0)
 		return stage_fail(failure, "closing", "/run");

@@ -70,6 +70,13 @@ struct sandbox {
 	struct filter_changes filter;
 };
 
+/* Files of the sandbox's store, open for writing: what is written to one is seen inside where its
+ * mask lies. In the order of the masks of that kind. */
+struct texts {
+	size_t count;
+	int fds[TEXTS_MOST];
+};
+
 /* What stands after set-up. All fds are the caller's, -1 for what was not made. */
 struct entry {
 	pid_t init;
@@ -88,6 +95,7 @@ struct entry {
 	unsigned walls;
 	unsigned lost; /* walls that were wanted and that this machine does not give */
 	int abi;       /* Landlock's; 0: none */
+	struct texts texts;
 };
 
 int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct error **ret_error);
@@ -98,10 +106,13 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 		    struct error **ret_error);
 /* Closes all of it, which ends whatever is left of the sandbox, and waits for that. */
 void entry_done(struct entry *entry);
-#define ENTRY_NONE                                                      \
-	(struct entry)                                                  \
-	{                                                               \
-		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0 \
+#define ENTRY_NONE                                                       \
+	(struct entry)                                                   \
+	{                                                                \
+		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, \
+		{                                                        \
+			0                                                \
+		}                                                        \
 	}
 
 /* What init sends on entry.control, one datagram each: the command was stopped, or it has ended, or

@@ -41,9 +41,10 @@ int stage_writable(const struct sandbox *sandbox, unsigned walls, struct writabl
 		   struct failure *failure);
 /* /run hidden, names of its own, and the masks: text holds NUL-terminated records "Kd DEVICE INODE
  * PATH", in the order in which they are done. K: one of enum mask_kind, or P for a directory that
- * must not be renamed; d: d for a directory, - otherwise. */
+ * must not be renamed; d: d for a directory, - otherwise. The text of a MASK_TEXT follows its
+ * record, with a NUL at its end. *texts: filled with what the texts can be replaced by. */
 int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text, size_t length,
-		struct failure *failure);
+		struct texts *texts, struct failure *failure);
 /* no_new_privs, and Landlock from inside the finished tree. */
 struct landlock_ground {
 	const struct sandbox *sandbox;

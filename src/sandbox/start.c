@@ -50,6 +50,7 @@ struct report {
 	struct failure failure; /* errnum 0: none */
 	struct rung rung;
 	int listener, terminal, names, input, root;
+	struct texts texts;
 };
 
 static const struct {
@@ -324,7 +325,7 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 		return stage_fail(failure, "reading", "what to run");
 	if (rung->walls & WALL_BIT(WALL_MOUNT_NAMESPACE) &&
 	    (stage_writable(sandbox, rung->walls, trees, failure) < 0 ||
-	     stage_masks(sandbox, rung->walls, masks, masks_length, failure) < 0))
+	     stage_masks(sandbox, rung->walls, masks, masks_length, &report->texts, failure) < 0))
 		return -1;
 	report->terminal = open_terminal(sandbox, rung->walls, failure);
 	report->input = reopen_input(&sandbox->stdio[0], failure);
@@ -620,6 +621,7 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 		fail(ret_error, E_ENGINE, "the sandbox's init ended before the walls stood");
 		return error_hint(ret_error, "look for what the kernel said in its log: dmesg");
 	}
+	entry->texts = report.texts; /* in our table already, also where it failed later */
 	if (report.failure.errnum && report.failure.missing & ~ladder_lost()) {
 		/* For whoever begins again: what was refused is left out then. */
 		ladder_lose(report.failure.missing);
@@ -661,5 +663,7 @@ void entry_done(struct entry *entry)
 	close_fd(&entry->names);
 	close_fd(&entry->root);
 	close_fd(&entry->input);
+	for (size_t i = 0; i < entry->texts.count; i++)
+		close_fd(&entry->texts.fds[i]);
 	*entry = ENTRY_NONE;
 }

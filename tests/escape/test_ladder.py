@@ -59,7 +59,7 @@ ATTACKED = {
     "netns,ipcns": ("network",),
 }
 ESSENTIAL = ("files-open", "files-truncate", "files-open-and-cut", "files-rename-out", "files-link-in", "files-file-flags", "masks-read",
-             "masks-through-root", "masks-rename", "masks-remove", "processes-init-kill", "processes-init-mem", "processes-init-limit",
+             "masks-through-root", "masks-hard-link", "masks-rename-parent", "masks-rename", "masks-remove", "processes-init-kill", "processes-init-mem", "processes-init-limit",
              "processes-kill", "processes-tgkill", "processes-sigqueue", "processes-pidfd", "processes-owner", "processes-prlimit",
              "processes-priority", "processes-ptrace", "processes-vm", "processes-environ", "processes-root", "processes-supervisor",
              "sockets-stream", "sockets-abstract", "sockets-datagram", "network-tcp", "network-tcp6", "network-udp", "kernel-ring",
