@@ -245,9 +245,16 @@ static int probe_init(char *const targets[TARGETS], const char **ret_what)
 
 static int probe_mount(char *const targets[TARGETS], const char **ret_what)
 {
+	char here[4096] = ".";
+	bool mounted;
+
 	(void)targets;
 	*ret_what = "mount";
-	return verdict(mount("tmpfs", ".", "tmpfs", 0, NULL) == 0);
+	(void)!getcwd(here, sizeof(here));
+	mounted = mount("tmpfs", here, "tmpfs", 0, NULL) == 0;
+	if (mounted) /* perhaps for all to see */
+		umount2(here, MNT_DETACH);
+	return verdict(mounted);
 }
 
 static int probe_namespace(char *const targets[TARGETS], const char **ret_what)

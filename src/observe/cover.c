@@ -267,7 +267,7 @@ int cover_again(const struct covering *covering, const bool *marked, size_t *ret
 	*ret_mask = first_marked(covering, marked);
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	pid = sys_clone3(&child);
+	pid = sys_clone_any(&child);
 	if (pid == 0)
 		run_child(covering, marked, ends[1]);
 	if (pid < 0)

@@ -266,6 +266,21 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 	enum guard guard = hold_judge(observer, found->path);
 	bool tried = would_be_tried(TRAP_OPEN, flags, found->exists, &found->st);
 	_cleanup_close_ int parent = -1;
+	const char *rule = NULL;
+
+	/* A file without a name: with these flags nothing that is there can be opened, whatever the
+	 * path comes to mean; and a name it gets by a link, which is judged. */
+	if ((flags & O_TMPFILE) == O_TMPFILE) {
+		answer_continue(observer, call->id);
+		return;
+	}
+	/* Devices are for Landlock to decide; and so are files of processes, for we may look into
+	 * all of the user's. */
+	if (observer->observed->alone &&
+	    (is_process_directory(found->path) || !may_write(observer, found->path, &rule))) {
+		answer_continue(observer, call->id);
+		return;
+	}
 
 	if (!found->exists && !(flags & O_CREAT)) {
 		answer(observer, call->id, ENOENT);

@@ -110,7 +110,7 @@ static void close_elsewhere(int *watch)
 		close_fd(watch);
 		return;
 	}
-	last = sys_clone3(&child);
+	last = sys_clone_any(&child);
 	if (last == 0) {
 		char end;
 

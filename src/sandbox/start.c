@@ -416,11 +416,13 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 static int enter_user_namespace(const struct entry *entry)
 {
 	enum { TRIES = 20000, PAUSE_US = 100 };
+	struct pollfd ended = {entry->pidfd, POLLIN, 0};
 	int r = -1;
 
 	for (int i = 0; i < TRIES && r < 0; i++) {
 		r = setns(entry->pidfd, CLONE_NEWUSER);
-		if (r < 0 && errno != EPERM)
+		/* An init that has ended, because a wall was refused to it, is closed as well. */
+		if (r < 0 && (errno != EPERM || poll(&ended, 1, 0) != 0))
 			break;
 		if (r < 0)
 			usleep(PAUSE_US);
@@ -450,12 +452,8 @@ static pid_t birth(uint64_t flags, uint64_t exit_signal, int *ret_pidfd)
 	struct kernel_clone arguments = {.flags = flags | CLONE_FILES | CLONE_PIDFD,
 					 .exit_signal = exit_signal,
 					 .pidfd = (uint64_t)(uintptr_t)ret_pidfd};
-	pid_t pid = sys_clone3(&arguments);
 
-	/* Filters of container engines, and our own, do not know clone3. */
-	if (pid < 0 && (errno == ENOSYS || errno == EPERM))
-		pid = sys_clone(arguments.flags | exit_signal, ret_pidfd);
-	return pid;
+	return sys_clone_any(&arguments);
 }
 
 /* What is born with a process: with a user namespace, without one where we may, without any. The

@@ -3,6 +3,7 @@
  * stop earlier. */
 #pragma once
 
+#include <errno.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -31,11 +32,16 @@ static inline pid_t sys_clone3(struct kernel_clone *args)
 	return (pid_t)syscall(SYS_clone3, args, sizeof(*args));
 }
 
-/* The same by the older call, for where a filter around us does not let clone3 through: its flags
- * hide behind a pointer. */
-static inline pid_t sys_clone(uint64_t flags, int *ret_pidfd)
+/* The same, by the older call where a filter around us does not let clone3 through: its flags hide
+ * behind a pointer. */
+static inline pid_t sys_clone_any(struct kernel_clone *args)
 {
-	return (pid_t)syscall(SYS_clone, flags, NULL, ret_pidfd, NULL, NULL);
+	pid_t pid = sys_clone3(args);
+
+	if (pid < 0 && (errno == ENOSYS || errno == EPERM))
+		pid = (pid_t)syscall(SYS_clone, args->flags | args->exit_signal, NULL,
+				     (void *)(uintptr_t)args->pidfd, NULL, NULL);
+	return pid;
 }
 
 static inline int sys_pidfd_open(pid_t pid)

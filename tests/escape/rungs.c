@@ -77,7 +77,17 @@ static int attack_join_init(char **arguments)
 	return verdict(getppid() != init, "ending init from its own group");
 }
 
+/* Whoever opens it for us must not be one who may. */
+static int attack_other_memory(char **arguments)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "/proc/%s/mem", arguments[0]);
+	return verdict(open(file, O_RDWR) >= 0, file);
+}
+
 static const struct attack attacks[] = {
+	{"other-memory", 1, attack_other_memory},
 	{"rewritten-mode", 1, attack_rewritten_mode},
 	{"removed-name", 1, attack_removed_name},
 	{"join-init", 0, attack_join_init},

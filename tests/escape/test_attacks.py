@@ -69,7 +69,7 @@ ATTACKS = [
     # What the supervisor cannot follow, or sees as something else, meets the other two.
     *each("files", "through-fd rewritten-path swapped-link", ("readonly", "landlock"), words=FILE, also=("notify",)),
     Attack("files", "own-program", ("readonly", "landlock"), FILE, needs=("own-program",), also=("notify",)),
-    *each("files", "link-in link-of-fd", ("mountns", "landlock"), words=FILE),
+    *each("files", "link-in link-of-fd", ("mountns", "landlock", "notify"), words=FILE),
     # Landlock knows nothing of attributes.
     *each("files", "chmod fchmodat2 chmod-directory chown utimes setxattr fchmod fchmod-directory fchown fsetxattr",
           ("readonly", "notify"), words=FILE),
@@ -118,7 +118,8 @@ ATTACKS = [
 
     # Masked files.
     *each("masks", "read through-root through-thread-root through-cwd through-directory through-fd through-link change-mode "
-          "hard-link rename-parent", ("masks",), words=ENVIRONMENT_FILE, needs=("secret",)),
+          "rename-parent", ("masks",), words=ENVIRONMENT_FILE, needs=("secret",)),
+    Attack("masks", "hard-link", ("masks", "notify"), ENVIRONMENT_FILE, needs=("secret",)),
     *each("masks", "rename exchange remove overwrite", ("masks", "notify"), words=ENVIRONMENT_FILE, needs=("secret",)),
     *each("masks", "read through-root through-fd through-link change-mode", ("masks",),
           words=("{home}/.ssh", "id_ed25519", MARK), needs=("secret",)),
