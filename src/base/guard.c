@@ -3,8 +3,9 @@
  */
 #include "guard.h"
 #include "macro.h"
+#include "path.h"
 
-#include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -51,6 +52,80 @@ static const struct {
 /* Where git itself writes most, and from where it runs nothing. */
 static const char *const open_parts[] = {"objects", "refs", "logs", "info", "lfs", "rr-cache"};
 
+/* What else folds to letters that stand in a guarded name, on a file system with Unicode's full
+ * folding; what is left out altogether folds to nothing. */
+static const struct {
+	uint32_t first, last;
+	const char *to;
+} folds[] = {
+	{0xad, 0xad, ""},	 {0xdf, 0xdf, "ss"},	 {0x17f, 0x17f, "s"},
+	{0x34f, 0x34f, ""},	 {0x61c, 0x61c, ""},	 {0x115f, 0x1160, ""},
+	{0x17b4, 0x17b5, ""},	 {0x180b, 0x180f, ""},	 {0x1e9e, 0x1e9e, "ss"},
+	{0x200b, 0x200f, ""},	 {0x202a, 0x202e, ""},	 {0x2060, 0x206f, ""},
+	{0x212a, 0x212a, "k"},	 {0x3164, 0x3164, ""},	 {0xfb00, 0xfb00, "ff"},
+	{0xfb01, 0xfb01, "fi"},	 {0xfb02, 0xfb02, "fl"}, {0xfb03, 0xfb03, "ffi"},
+	{0xfb04, 0xfb04, "ffl"}, {0xfb05, 0xfb06, "st"}, {0xfe00, 0xfe0f, ""},
+	{0xfeff, 0xfeff, ""},	 {0xffa0, 0xffa0, ""},	 {0xfff0, 0xfff8, ""},
+	{0x1bca0, 0x1bca3, ""},	 {0x1d173, 0x1d17a, ""}, {0xe0000, 0xe0fff, ""},
+};
+
+/* One character; 0 and its first byte alone where it is none. */
+static uint32_t decode(const unsigned char *at, size_t *ret_length)
+{
+	size_t length = at[0] < 0xc0 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+	uint32_t c = length == 1 ? at[0] : at[0] & (0xffu >> (length + 1));
+
+	for (size_t i = 1; i < length; i++) {
+		if ((at[i] & 0xc0) != 0x80) {
+			*ret_length = 1;
+			return 0;
+		}
+		c = c << 6 | (at[i] & 0x3f);
+	}
+	*ret_length = length;
+	return c;
+}
+
+void guard_fold(const char *name, char folded[static NAME_MAX + 1])
+{
+	const unsigned char *at = (const unsigned char *)name;
+	size_t length, used = 0;
+
+	for (; *at; at += length) { /* nothing gets longer */
+		uint32_t c = decode(at, &length);
+		const char *to = NULL;
+
+		if (used + length > NAME_MAX)
+			break;
+
+		for (size_t i = 0; c > 0x7f && i < ELEMENTS(folds); i++)
+			if (c >= folds[i].first && c <= folds[i].last)
+				to = folds[i].to;
+		if (to) {
+			strcpy(folded + used, to);
+			used += strlen(to);
+		} else {
+			for (size_t i = 0; i < length; i++)
+				folded[used++] =
+					(char)(at[i] >= 'A' && at[i] <= 'Z' ? at[i] | 0x20 : at[i]);
+		}
+	}
+	while (used > 1 && (folded[used - 1] == '.' || folded[used - 1] == ' '))
+		used--;
+	folded[used] = '\0';
+	/* The short name that FAT and NTFS give to .git. */
+	if (strncmp(folded, "git~", 4) == 0 && folded[4] >= '0' && folded[4] <= '9' && !folded[5])
+		strcpy(folded, ".git");
+}
+
+bool guard_is(const char *name, const char *that)
+{
+	char folded[NAME_MAX + 1];
+
+	guard_fold(name, folded);
+	return strcmp(folded, that) == 0;
+}
+
 static bool is_one_of(const char *const *names, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++)
@@ -93,7 +168,7 @@ static bool is_repository_name(const char *name)
 const struct guard_pattern *guard_patterns(void)
 {
 	enum { OPEN = ELEMENTS(open_parts), FILES = ELEMENTS(closed_files) };
-	static struct guard_pattern patterns[FILES + ELEMENTS(settings) + 1 + 2 * OPEN + 1];
+	static struct guard_pattern patterns[FILES + ELEMENTS(settings) + 2 + 2 * OPEN + 1];
 	static char texts[2 * OPEN][48];
 	size_t count = 0;
 
@@ -104,13 +179,22 @@ const struct guard_pattern *guard_patterns(void)
 	for (size_t i = 0; i < ELEMENTS(settings); i++)
 		patterns[count++].text = settings[i].name;
 	patterns[count++].text = "*.git";
+	patterns[count++] = (struct guard_pattern){.text = "HEAD", .sign = true};
 	for (size_t i = 0; i < OPEN; i++) {
 		snprintf(texts[2 * i], sizeof(texts[0]), "*.git/%s", open_parts[i]);
 		snprintf(texts[2 * i + 1], sizeof(texts[0]), "*.git/modules/**/%s", open_parts[i]);
-		patterns[count++] = (struct guard_pattern){texts[2 * i], true};
-		patterns[count++] = (struct guard_pattern){texts[2 * i + 1], true};
+		patterns[count++] = (struct guard_pattern){.text = texts[2 * i], .open = true};
+		patterns[count++] = (struct guard_pattern){.text = texts[2 * i + 1], .open = true};
 	}
 	return patterns;
+}
+
+/* On ground where anything may lie: the names alone tell. */
+static enum guard by_name(const char *name, enum guard otherwise)
+{
+	if (is_repository_name(name) || settings_index(name) >= 0)
+		return GUARD_HOLDER;
+	return is_one_of(closed_files, ELEMENTS(closed_files), name) ? GUARD_CLOSED : otherwise;
 }
 
 static enum guard in_repository(const struct guard_place *place, const char *name)
@@ -121,67 +205,111 @@ static enum guard in_repository(const struct guard_place *place, const char *nam
 		return place->worktree ? GUARD_LATER : GUARD_CLOSED;
 	if (strcasecmp(name, "hooks") == 0)
 		return GUARD_HOLDER;
-	return GUARD_KEPT;
+	return by_name(name, GUARD_KEPT);
 }
 
-enum guard guard_of(const struct guard_place *place, const char *name)
+/* Whatever lies around it, a directory that a link elsewhere leads to is one to work in: so the
+ * names count everywhere. */
+enum guard guard_of(const struct guard_place *place, const char *said)
 {
+	char name[NAME_MAX + 1];
+
+	guard_fold(said, name);
 	switch (place->ground) {
 	case GROUND_PLAIN:
-		if (is_repository_name(name) || settings_index(name) >= 0)
-			return GUARD_HOLDER;
-		return is_one_of(closed_files, ELEMENTS(closed_files), name) ? GUARD_CLOSED
-									     : GUARD_FREE;
+		return by_name(name, GUARD_FREE);
 	case GROUND_REPOSITORY:
 		return in_repository(place, name);
 	case GROUND_OPEN:
-		return GUARD_OPEN;
+		return by_name(name, GUARD_OPEN);
 	case GROUND_HOOKS:
-		return ends_with(name, ".sample") ? GUARD_KEPT : GUARD_CLOSED;
+		return ends_with(said, ".sample") ? GUARD_KEPT : GUARD_CLOSED;
 	case GROUND_SETTINGS:
-		return is_closed(place->closed, name) ? GUARD_CLOSED : GUARD_KEPT;
+		return is_closed(place->closed, name) ? GUARD_CLOSED : by_name(name, GUARD_KEPT);
 	case GROUND_HARMLESS:
-		return GUARD_KEPT;
+		return by_name(name, GUARD_KEPT);
 	case GROUND_CLOSED:
 		break;
 	}
 	return GUARD_CLOSED;
 }
 
-struct guard_place guard_enter(const struct guard_place *place, const char *name)
+/* The ground of a holder of that name, any other name leads to `otherwise`. */
+static struct guard_place enter_by_name(const char *name, enum guard_ground otherwise)
+{
+	int index = settings_index(name);
+
+	if (is_repository_name(name))
+		return (struct guard_place){.ground = GROUND_REPOSITORY};
+	if (index >= 0)
+		return (struct guard_place){.ground = GROUND_SETTINGS,
+					    .closed = settings[index].closed};
+	return (struct guard_place){.ground = otherwise};
+}
+
+static struct guard_place enter_repository(const struct guard_place *place, const char *name)
 {
 	struct guard_place next = *place;
-	int index;
 
+	next.names = false;
+	if (settings_index(name) >= 0)
+		return enter_by_name(name, GROUND_REPOSITORY);
+	if (strcasecmp(name, "hooks") == 0) {
+		next.ground = GROUND_HOOKS;
+	} else if (place->names) {
+		/* a repository's name, whatever else it would be */
+	} else if (is_one_of(open_parts, ELEMENTS(open_parts), name)) {
+		next.ground = GROUND_OPEN;
+	} else if (strcasecmp(name, "worktrees") == 0) {
+		next.worktree = next.names = true;
+	} else if (strcasecmp(name, "modules") == 0) {
+		next.names = true;
+	}
+	return next;
+}
+
+struct guard_place guard_enter(const struct guard_place *place, const char *said)
+{
+	char name[NAME_MAX + 1];
+
+	guard_fold(said, name);
 	switch (place->ground) {
 	case GROUND_PLAIN:
-		index = settings_index(name);
-		if (is_repository_name(name))
-			next.ground = GROUND_REPOSITORY;
-		else if (index >= 0)
-			next = (struct guard_place){.ground = GROUND_SETTINGS,
-						    .closed = settings[index].closed};
-		break;
-	case GROUND_REPOSITORY:
-		if (is_one_of(open_parts, ELEMENTS(open_parts), name))
-			next.ground = GROUND_OPEN;
-		else if (strcasecmp(name, "hooks") == 0)
-			next.ground = GROUND_HOOKS;
-		else if (strcasecmp(name, "worktrees") == 0)
-			next.worktree = true;
-		break;
-	case GROUND_HOOKS:
-		next.ground = GROUND_CLOSED;
-		break;
-	case GROUND_SETTINGS:
-		next.ground = is_closed(place->closed, name) ? GROUND_CLOSED : GROUND_HARMLESS;
-		break;
 	case GROUND_OPEN:
 	case GROUND_HARMLESS:
+		return enter_by_name(name, place->ground);
+	case GROUND_REPOSITORY:
+		return enter_repository(place, name);
+	case GROUND_SETTINGS:
+		if (!is_closed(place->closed, name))
+			return enter_by_name(name, GROUND_HARMLESS);
+		break;
+	case GROUND_HOOKS:
 	case GROUND_CLOSED:
 		break;
 	}
-	return next;
+	return (struct guard_place){.ground = GROUND_CLOSED};
+}
+
+/* Where only the names tell, it is all the same. */
+static enum guard_ground kind_of(const struct guard_place *place)
+{
+	return place->ground == GROUND_OPEN || place->ground == GROUND_HARMLESS ? GROUND_PLAIN
+										: place->ground;
+}
+
+bool guard_may_move(const struct guard_place *from, const struct guard_place *to)
+{
+	return kind_of(from) == kind_of(to) && from->worktree == to->worktree &&
+	       from->names == to->names && from->closed == to->closed;
+}
+
+struct guard_place guard_ground_of(const char *top, const char *path)
+{
+	struct guard_place parent;
+
+	guard_path(top, path, &parent);
+	return strlen(path) > strlen(top) ? guard_enter(&parent, path_last(path)) : parent;
 }
 
 enum guard guard_path(const char *top, const char *path, struct guard_place *ret_parent)

@@ -7,6 +7,7 @@
  * change in it all the same is changed by the supervisor. */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -33,21 +34,34 @@ enum guard_ground {
 
 struct guard_place {
 	enum guard_ground ground;
-	bool worktree;		   /* a directory of .git/worktrees, or below */
+	bool worktree; /* .git/worktrees, or below */
+	bool names;    /* .git/modules or .git/worktrees: what lies in it is named freely */
 	const char *const *closed; /* NULL: all names */
 };
+
+/* The name as the most generous file system takes it: some fold letters, leave out characters that
+ * nobody sees, or a dot at the end. */
+void guard_fold(const char *name, char folded[static NAME_MAX + 1]);
+/* Whether it is that name, which is written in small letters. */
+bool guard_is(const char *name, const char *that);
 
 /* What the name is in a directory that stands there. */
 enum guard guard_of(const struct guard_place *place, const char *name);
 /* Where the directory of that name in it stands. */
 struct guard_place guard_enter(const struct guard_place *place, const char *name);
+/* Whether a directory that stands on one ground may come to stand on the other: only where nothing
+ * that could be made in it there is guarded here. */
+bool guard_may_move(const struct guard_place *from, const struct guard_place *to);
 /* The whole path below the directory `top`, which stands on plain ground. *ret_parent (may be NULL)
  * is where its parent stands. */
 enum guard guard_path(const char *top, const char *path, struct guard_place *ret_parent);
+/* Where the directory at the path itself stands. */
+struct guard_place guard_ground_of(const char *top, const char *path);
 /* What is held in every writable tree, at any depth, as patterns; open: parts of a repository that
  * are writable all the same. Ends with a text of NULL. */
 struct guard_pattern {
 	const char *text;
 	bool open;
+	bool sign; /* not held itself: lies in every repository, also in one without the name */
 };
 const struct guard_pattern *guard_patterns(void);

@@ -6,8 +6,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <linux/openat2.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,20 +121,81 @@ bool path_has_glob(const char *path)
 	return strpbrk(path, "*?[") != NULL;
 }
 
-enum { MATCH_STEPS = 200000, COMPONENT = 256 };
+enum { MATCH_STEPS = 200000 };
 
-static bool match_component(const char *pattern, size_t pattern_length, const char *text,
-			    size_t text_length)
+static const struct {
+	const char *name;
+	int (*is)(int);
+} classes[] = {
+	{"[:alpha:]", isalpha}, {"[:digit:]", isdigit},	  {"[:alnum:]", isalnum},
+	{"[:upper:]", isupper}, {"[:lower:]", islower},	  {"[:space:]", isspace},
+	{"[:punct:]", ispunct}, {"[:xdigit:]", isxdigit},
+};
+
+/* The set that begins at pattern[0] == '[': its length, 0 where it has no end and the bracket is
+ * itself. */
+static size_t match_set(const char *pattern, size_t length, unsigned char c, bool *ret_matches)
 {
-	char p[COMPONENT], t[COMPONENT];
+	bool negated = length > 1 && (pattern[1] == '!' || pattern[1] == '^'), matches = false;
+	size_t at = 1 + negated;
 
-	if (pattern_length >= sizeof(p) || text_length >= sizeof(t))
-		return pattern_length == text_length && memcmp(pattern, text, text_length) == 0;
-	memcpy(p, pattern, pattern_length);
-	p[pattern_length] = '\0';
-	memcpy(t, text, text_length);
-	t[text_length] = '\0';
-	return fnmatch(p, t, FNM_NOESCAPE) == 0;
+	for (size_t first = at; at < length; at++) {
+		size_t k = 0;
+
+		if (pattern[at] == ']' && at > first) {
+			*ret_matches = matches != negated;
+			return at + 1;
+		}
+		while (k < ELEMENTS(classes) &&
+		       strncmp(pattern + at, classes[k].name, strlen(classes[k].name)) != 0)
+			k++;
+		if (k < ELEMENTS(classes)) {
+			matches |= classes[k].is(c) != 0;
+			at += strlen(classes[k].name) - 1;
+		} else if (at + 2 < length && pattern[at + 1] == '-' && pattern[at + 2] != ']') {
+			matches |= (unsigned char)pattern[at] <= c &&
+				   c <= (unsigned char)pattern[at + 2];
+			at += 2;
+		} else {
+			matches |= (unsigned char)pattern[at] == c;
+		}
+	}
+	return 0;
+}
+
+bool path_component_matches(const char *pattern, size_t pattern_length, const char *text,
+			    size_t length)
+{
+	size_t p = 0, t = 0, star = SIZE_MAX, retry = 0;
+
+	while (t < length || p < pattern_length) {
+		bool matches = false;
+		size_t set = 0;
+
+		if (p < pattern_length && pattern[p] == '*') {
+			star = p++;
+			retry = t;
+			continue;
+		}
+		if (p < pattern_length && t < length) {
+			if (pattern[p] == '[')
+				set = match_set(pattern + p, pattern_length - p,
+						(unsigned char)text[t], &matches);
+			if (set == 0)
+				matches = pattern[p] == '?' || pattern[p] == text[t];
+		}
+		if (matches) {
+			p += set ? set : 1;
+			t++;
+			continue;
+		}
+		/* Only the last star can take one more: what came before has its shortest match. */
+		if (star == SIZE_MAX || retry >= length)
+			return false;
+		p = star + 1;
+		t = ++retry;
+	}
+	return true;
 }
 
 static bool match_from(const char *pattern, const char *path, unsigned *steps)
@@ -166,7 +227,8 @@ static bool match_from(const char *pattern, const char *path, unsigned *steps)
 					return false;
 			}
 		}
-		if (path_part == 0 || !match_component(pattern, pattern_part, path, path_part))
+		if (path_part == 0 ||
+		    !path_component_matches(pattern, pattern_part, path, path_part))
 			return false;
 		pattern += pattern_part;
 		path += path_part;

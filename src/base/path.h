@@ -23,6 +23,10 @@ bool path_has_glob(const char *path);
  * them, none included. Linear in practice and bounded always: a pattern that would take too long
  * does not match and *ret_overrun (may be NULL) is set. */
 bool path_matches(const char *pattern, const char *path, bool *ret_overrun);
+/* One component against one: at most as many steps as the product of their lengths, whatever the
+ * pattern is. Knows *, ?, [a-z], [!a-z] and [[:alpha:]]; there is no escape but a class. */
+bool path_component_matches(const char *pattern, size_t pattern_length, const char *text,
+			    size_t length);
 /* The part of a pattern before its first component with a glob: "/a/b" of "/a/b/x*". Caller frees.
  */
 char *path_fixed_part(const char *pattern);

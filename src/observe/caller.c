@@ -338,8 +338,13 @@ int caller_find_name(int root, pid_t tid, int dirfd, const char *path, struct sp
 		r = write_out_links(root, tid, whole, sizeof(whole));
 	if (r == 0)
 		r = split(whole, &parent, &name);
-	if (r == -ENOENT || (r == 0 && (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)))
-		return -EBUSY;
+	if (r == -ENOENT || (r == 0 && (strcmp(name, ".") == 0 || strcmp(name, "..") == 0))) {
+		_cleanup_close_ int fd = -1;
+
+		if (r == 0) /* the way to it must be there all the same */
+			fd = sys_openat2(root, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, resolve);
+		return r == 0 && fd < 0 ? -errno : -EBUSY;
+	}
 	if (r < 0)
 		return r;
 	ret_spot->slash = length > 0 && path[length - 1] == '/';
@@ -356,6 +361,11 @@ int caller_find_name(int root, pid_t tid, int dirfd, const char *path, struct sp
 		strcat(ret_spot->path, "/");
 	strcat(ret_spot->path, name);
 	ret_spot->exists = fstatat(ret_spot->parent, name, &ret_spot->st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!ret_spot->exists && errno != ENOENT) {
+		r = -errno;
+		close(ret_spot->parent);
+		return r;
+	}
 	return 0;
 }
 

@@ -9,13 +9,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 static const char rule_outside[] = "default: write only in the workspace and /tmp";
 static const char rule_masked[] = "default: secrets are masked";
 static const char rule_native[] = "the system's own file permissions";
+static const char rule_beside[] =
+	"default: nothing new beside a secret, where Landlock stands alone";
 static const char rule_set_id[] = "no set-user-id or set-group-id files";
 
 static bool is_process_directory(const char *path)
@@ -59,6 +60,27 @@ static bool possible_outside(const struct observer *observer, enum trap_kind kin
 	return faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) == 0;
 }
 
+bool holds_denied(const struct observer *observer, const char *path)
+{
+	const struct areas *areas = observer->observed->areas;
+
+	for (size_t i = 0; i < areas->count; i++)
+		if (areas->items[i].state != STATE_WRITABLE &&
+		    path_is_under(areas->items[i].path, path))
+			return true;
+	return false;
+}
+
+/* Where Landlock stands alone, it has no rule for a directory above something denied. */
+static bool lies_beside_denied(const struct observer *observer, const char *path)
+{
+	char parent[PATH_MAX];
+
+	strcpy(parent, path);
+	*strrchr(parent, '/') = '\0';
+	return holds_denied(observer, parent);
+}
+
 /* Whether the kernel gets as far as asking for permission at all. */
 static bool would_be_tried(enum trap_kind kind, uint64_t flags, bool exists, const struct stat *st)
 {
@@ -82,9 +104,15 @@ bool judge(struct observer *observer, const struct seccomp_notif *call, const st
 	   const char *path)
 {
 	const char *operation = kind == TRAP_REMOVE ? "delete" : "write", *rule = NULL;
+	bool names = (kind >= TRAP_MAKE && kind <= TRAP_LINK) || (kind == TRAP_OPEN && !exists);
 
-	if (may_write(observer, path, &rule) || !would_be_tried(kind, flags, exists, st))
+	if (!would_be_tried(kind, flags, exists, st))
 		return false;
+	if (may_write(observer, path, &rule)) {
+		if (!names || !observer->observed->alone || !lies_beside_denied(observer, path))
+			return false;
+		rule = rule_beside; /* as Landlock would say, if it were asked */
+	}
 	if (path_is_under(path, "/dev") && exists && kind == TRAP_OPEN)
 		return false; /* a device that the sandbox has is there to be used */
 	refuse(observer, call, trap, operation, path,
@@ -243,12 +271,10 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 		answer(observer, call->id, ENOENT);
 		return;
 	}
-	/* A file of that name holds nothing. */
-	if (guard == GUARD_HOLDER && strcasecmp(path_last(found->path), ".git") != 0 &&
-	    !found->exists)
+	if (guard == GUARD_HOLDER && is_no_holder(path_last(found->path)) && !found->exists)
 		guard = GUARD_FREE;
 	/* Where a repository lies may be written where nothing said it before. */
-	if (guard == GUARD_HOLDER && strcasecmp(path_last(found->path), ".git") == 0 &&
+	if (guard == GUARD_HOLDER && guard_is(path_last(found->path), ".git") &&
 	    !(found->exists && S_ISDIR(found->st.st_mode)))
 		guard = GUARD_LATER;
 	if (guard == GUARD_LATER && found->exists && !hold_is_looked_at(observer, found->path))
@@ -259,12 +285,14 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 	}
 	if (guard == GUARD_LATER && !found->exists) {
 		hold_announce(observer);
-		parent = hold_open_parent(observer, found->path);
+		parent = hold_open_parent(observer, found->path, found->fd);
 		if (parent < 0 || hold_look_later(observer, parent, found->name, found->path) < 0) {
 			answer(observer, call->id, EACCES);
 			return;
 		}
 	}
+	if (!found->exists && may_not_become_repository(observer, call, trap, found->path))
+		return;
 	if (!hold_needs_host(observer, found->fd, found->path, guard) && goes_on(observer, flags))
 		answer_continue(observer, call->id);
 	else
@@ -273,17 +301,20 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 
 /* -ENOSYS for what is not performed. */
 static int change(const struct seccomp_notif *call, const struct trap *trap, int parent,
-		  const char *name)
+		  const struct found *found)
 {
 	pid_t tid = (pid_t)call->pid;
 	struct timespec times[2];
+	struct stat st;
 	_cleanup_close_ int fd = -1;
 	char link[64];
 	int r;
 
-	fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
+	fd = openat(parent, path_last(found->path), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
+	if (st.st_dev != found->st.st_dev || st.st_ino != found->st.st_ino)
+		return -ESTALE;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	if (trap->kind == TRAP_CUT) {
 		r = truncate(link, (off_t)call->data.args[1]);
@@ -325,11 +356,11 @@ static void serve_kept(struct observer *observer, const struct seccomp_notif *ca
 		refuse(observer, call, trap, "write", found->path, rule_guarded, EACCES);
 		return;
 	}
-	parent = hold_open_parent(observer, found->path);
+	parent = hold_open_parent(observer, found->path, /* like= */ -1);
 	if (parent < 0)
 		r = parent;
 	else
-		r = change(call, trap, parent, path_last(found->path));
+		r = change(call, trap, parent, found);
 	if (r == -ENOSYS) /* owners and attributes are not changed there */
 		answer_continue(observer, call->id);
 	else
@@ -357,6 +388,16 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 			flags = O_CREAT | O_WRONLY | O_TRUNC; /* creat */
 		follow =
 			!(flags & O_NOFOLLOW) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
+		/* With that flag all others count for nothing. */
+		if (flags & O_PATH) {
+			answer_continue(observer, call->id);
+			return;
+		}
+		if (flags & O_CREAT &&
+		    flags & O_TMPFILE) { /* or O_DIRECTORY, which is a part of it */
+			answer(observer, call->id, EINVAL);
+			return;
+		}
 	}
 	r = caller_text((pid_t)call->pid, call->data.args[trap->path], text, sizeof(text));
 	if (r == -EFAULT)
@@ -371,6 +412,10 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		return;
 	if (r < 0 || !still_waiting(observer, call->id)) {
 		serve_unfound(observer, call, trap, text, flags, -r);
+		return;
+	}
+	if (trap->kind == TRAP_OPEN && flags & O_CREAT && text[strlen(text) - 1] == '/') {
+		answer(observer, call->id, EISDIR);
 		return;
 	}
 	if (judge_found(observer, call, trap, trap->kind, flags, &found))

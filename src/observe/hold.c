@@ -99,6 +99,16 @@ bool hold_is_repository(const char *directory)
 	return lstat(path, &st) == 0;
 }
 
+/* The place of a worktree's own configuration, wherever it was moved to. */
+static bool is_worktree(const char *directory)
+{
+	char path[PATH_MAX + 16];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/commondir", directory);
+	return lstat(path, &st) == 0;
+}
+
 /* A repository without the name: known by what lies in it. */
 static enum guard judge_by_neighbours(const char *top, const char *path)
 {
@@ -112,13 +122,15 @@ static enum guard judge_by_neighbours(const char *top, const char *path)
 	strcpy(directory, path);
 	slash = strrchr(directory, '/');
 	*slash = '\0';
-	in_hooks = strcasecmp(path_last(directory), "hooks") == 0;
-	if (!in_hooks && strcasecmp(name, "config") != 0 &&
-	    strcasecmp(name, "config.worktree") != 0 && strcasecmp(name, "hooks") != 0)
+	in_hooks = guard_is(path_last(directory), "hooks");
+	if (!in_hooks && !guard_is(name, "config") && !guard_is(name, "config.worktree") &&
+	    !guard_is(name, "hooks"))
 		return GUARD_FREE;
 	if (in_hooks)
 		*strrchr(directory, '/') = '\0';
-	if (!path_is_under(directory, top) || !hold_is_repository(directory))
+	if (!path_is_under(directory, top) ||
+	    !(hold_is_repository(directory) ||
+	      (guard_is(name, "config.worktree") && is_worktree(directory))))
 		return GUARD_FREE;
 	return guard_of(
 		&(struct guard_place){.ground = in_hooks ? GROUND_HOOKS : GROUND_REPOSITORY}, name);
@@ -133,9 +145,33 @@ enum guard hold_judge(const struct observer *observer, const char *path)
 	if (!top || strcmp(top, path) == 0)
 		return GUARD_FREE;
 	guard = guard_path(top, path, &parent);
-	if (guard == GUARD_FREE && parent.ground == GROUND_PLAIN)
-		guard = judge_by_neighbours(top, path);
+	if ((guard == GUARD_FREE || guard == GUARD_OPEN || guard == GUARD_KEPT) &&
+	    parent.ground != GROUND_REPOSITORY) {
+		enum guard beside = judge_by_neighbours(top, path);
+
+		if (beside != GUARD_FREE)
+			guard = beside;
+	}
 	return guard;
+}
+
+bool hold_is_held(const struct observer *observer, const char *directory)
+{
+	const char *top = tree_of(observer, directory);
+
+	return top && guard_ground_of(top, directory).ground == GROUND_REPOSITORY;
+}
+
+bool hold_may_move(const struct observer *observer, const char *from, const char *to)
+{
+	const char *top = tree_of(observer, from), *top2 = tree_of(observer, to);
+	struct guard_place place = {.ground = GROUND_PLAIN}, place2 = place;
+
+	if (top)
+		place = guard_ground_of(top, from);
+	if (top2)
+		place2 = guard_ground_of(top2, to);
+	return guard_may_move(&place, &place2);
 }
 
 bool hold_performs(struct observer *observer)
@@ -261,10 +297,10 @@ bool hold_needs_host(const struct observer *observer, int parent, const char *pa
 	return fstatvfs(parent, &fs) == 0 && fs.f_flag & ST_RDONLY && is_in_holder(observer, path);
 }
 
-int hold_open_parent(const struct observer *observer, const char *path)
+int hold_open_parent(const struct observer *observer, const char *path, int like)
 {
 	const char *top = find_tree(observer, path, /* innermost= */ false);
-	struct stat tree, directory;
+	struct stat tree, directory, same;
 	char parent[PATH_MAX];
 	char *slash;
 	int fd;
@@ -283,6 +319,12 @@ int hold_open_parent(const struct observer *observer, const char *path)
 	if (stat(top, &tree) < 0 || fstat(fd, &directory) < 0 || tree.st_dev != directory.st_dev) {
 		close(fd);
 		return -EROFS;
+	}
+	/* Somebody else moves directories as well: another run, a person. */
+	if (like >= 0 && (fstat(like, &same) < 0 || same.st_dev != directory.st_dev ||
+			  same.st_ino != directory.st_ino)) {
+		close(fd);
+		return -ESTALE;
 	}
 	return fd;
 }
@@ -433,7 +475,7 @@ static bool leads_to_repository(const struct observer *observer, const char *dir
 {
 	char real[PATH_MAX];
 	_cleanup_free_ char *path = NULL, *target = NULL;
-	struct guard_place parent;
+	struct guard_place parent, place;
 	const char *top;
 
 	if (strncmp(text, "gitdir: ", 8) != 0)
@@ -448,7 +490,10 @@ static bool leads_to_repository(const struct observer *observer, const char *dir
 	if (!top)
 		return false;
 	guard_path(top, real, &parent);
-	return parent.ground == GROUND_REPOSITORY;
+	place = guard_ground_of(top, real);
+	/* .git/modules itself is none, nor .git/objects, which anything can be written to. */
+	return parent.ground == GROUND_REPOSITORY && place.ground == GROUND_REPOSITORY &&
+	       !place.names;
 }
 
 static bool is_in_order(const struct observer *observer, const struct later *later,
@@ -466,7 +511,7 @@ static bool is_in_order(const struct observer *observer, const struct later *lat
 		return false;
 	if (length == 0)
 		return true;
-	if (strcasecmp(later->name, "commondir") == 0)
+	if (guard_is(later->name, "commondir"))
 		return strcmp(text, "../..\n") == 0 || strcmp(text, "../..") == 0;
 	return leads_to_repository(observer, directory, text);
 }

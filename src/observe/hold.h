@@ -61,9 +61,14 @@ bool hold_is_named(const struct observer *observer, const char *path);
  * in the host's view: a holder's mount lies over it there. */
 bool hold_needs_host(const struct observer *observer, int parent, const char *path,
 		     enum guard guard);
-/* The host's own view of the directory of a path: the sandbox's mounts do not lie over it. -errno.
- */
-int hold_open_parent(const struct observer *observer, const char *path);
+/* The host's own view of the directory of a path: the sandbox's mounts do not lie over it. like:
+ * the same directory as the sandbox sees it, or -1. -errno. */
+int hold_open_parent(const struct observer *observer, const char *path, int like);
+/* True if the directory stands in a repository by its name, where configuration and hooks are
+ * guarded anyway. */
+bool hold_is_held(const struct observer *observer, const char *directory);
+/* Whether the directory at one path may be moved to the other, by where they stand. */
+bool hold_may_move(const struct observer *observer, const char *from, const char *to);
 /* True if dir has what makes git take a directory for a repository. */
 bool hold_is_repository(const char *directory);
 /* A directory is about to become a repository: nothing in it may run a program yet. 0, or -EACCES

@@ -63,7 +63,7 @@ static int place_of(const struct observer *observer, const struct spot *spot, en
 	*ret_opened = -1;
 	if (!hold_needs_host(observer, spot->parent, spot->path, guard))
 		return spot->parent;
-	*ret_opened = hold_open_parent(observer, spot->path);
+	*ret_opened = hold_open_parent(observer, spot->path, spot->parent);
 	return *ret_opened;
 }
 
@@ -105,29 +105,30 @@ static void refuse_guarded(struct observer *observer, const struct seccomp_notif
 	       rule && *rule ? rule : rule_guarded, EACCES);
 }
 
-/* The name is one of two that make a directory a repository, and the other is there. True if that
- * may not be, and the call is answered. */
-static bool may_not_become_repository(struct observer *observer, const struct seccomp_notif *call,
-				      const struct trap *trap, const struct spot *spot)
+bool may_not_become_repository(struct observer *observer, const struct seccomp_notif *call,
+			       const struct trap *trap, const char *path)
 {
-	bool objects = strcasecmp(spot->name, "objects") == 0;
+	bool objects = guard_is(path_last(path), "objects");
 	char directory[PATH_MAX], other[PATH_MAX + 16], why[300] = "";
 	struct stat st;
-	int r;
 
-	strcpy(directory, spot->path);
+	if (!objects && !guard_is(path_last(path), "refs"))
+		return false;
+	strcpy(directory, path);
 	*strrchr(directory, '/') = '\0';
-	if ((!objects && strcasecmp(spot->name, "refs") != 0) ||
-	    !hold_guards(observer, directory) || hold_judge(observer, spot->path) != GUARD_FREE)
+	if (!hold_guards(observer, directory) || hold_is_held(observer, directory))
 		return false;
 	snprintf(other, sizeof(other), "%s/%s", directory, objects ? "refs" : "objects");
-	if (lstat(other, &st) < 0)
-		return false;
-	r = hold_adopt(observer, directory, why);
-	if (r == 0)
+	if (lstat(other, &st) < 0 || hold_adopt(observer, directory, why) == 0)
 		return false;
 	refuse_guarded(observer, call, trap, directory, why);
 	return true;
+}
+
+static bool is_kind_of_node(uint64_t mode)
+{
+	return S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode) || S_ISCHR(mode) ||
+	       S_ISBLK(mode) || !(mode & S_IFMT);
 }
 
 static int make(const struct seccomp_notif *call, const struct trap *trap, int parent,
@@ -137,7 +138,7 @@ static int make(const struct seccomp_notif *call, const struct trap *trap, int p
 	bool directory = trap->number == SYS_mkdir || trap->number == SYS_mkdirat;
 	int r;
 
-	if (!directory && !S_ISREG(mode) && !S_ISFIFO(mode) && !S_ISSOCK(mode) && mode & S_IFMT)
+	if (!directory && (S_ISCHR(mode) || S_ISBLK(mode)))
 		return -EPERM;
 	before = take_umask(call);
 	r = directory ? mkdirat(parent, name, mode & 01777) : mknodat(parent, name, mode, 0);
@@ -146,25 +147,27 @@ static int make(const struct seccomp_notif *call, const struct trap *trap, int p
 	return r;
 }
 
-static int make_link(const struct seccomp_notif *call, int parent, const char *name)
-{
-	char target[PATH_MAX];
-	int r = caller_text((pid_t)call->pid, call->data.args[0], target, sizeof(target));
-
-	if (r < 0)
-		return r;
-	return symlinkat(target, parent, name) < 0 ? -errno : 0;
-}
-
 static void serve_make(struct observer *observer, const struct seccomp_notif *call,
 		       const struct trap *trap)
 {
 	_cleanup_close_ int parent = -1, opened = -1;
 	bool directory = trap->number == SYS_mkdir || trap->number == SYS_mkdirat;
+	char target[PATH_MAX];
 	enum guard guard;
 	struct spot spot;
-	int at, r;
+	int at, r = 0;
 
+	if (trap->kind == TRAP_SYMLINK)
+		r = caller_text((pid_t)call->pid, call->data.args[0], target, sizeof(target));
+	if (r < 0 || (trap->kind == TRAP_SYMLINK && !*target)) {
+		answer(observer, call->id, r < 0 ? -r : ENOENT);
+		return;
+	}
+	if (trap->kind == TRAP_MAKE && !directory &&
+	    !is_kind_of_node(call->data.args[trap->mode])) {
+		answer(observer, call->id, S_ISDIR(call->data.args[trap->mode]) ? EPERM : EINVAL);
+		return;
+	}
 	if (!find_spot(observer, call, trap, trap->directory, trap->path, &spot))
 		return;
 	parent = spot.parent;
@@ -181,11 +184,11 @@ static void serve_make(struct observer *observer, const struct seccomp_notif *ca
 	}
 	if (guard == GUARD_HOLDER)
 		hold_announce(observer);
-	else if (may_not_become_repository(observer, call, trap, &spot))
+	else if (may_not_become_repository(observer, call, trap, spot.path))
 		return;
 	at = place_of(observer, &spot, guard, &opened);
 	r = at < 0			 ? at
-	    : trap->kind == TRAP_SYMLINK ? make_link(call, at, spot.name)
+	    : trap->kind == TRAP_SYMLINK ? (symlinkat(target, at, spot.name) < 0 ? -errno : 0)
 					 : make(call, trap, at, spot.name);
 	if (r == 0 && guard == GUARD_HOLDER)
 		hold_made(observer, at, spot.name);
@@ -258,6 +261,13 @@ static void serve_remove(struct observer *observer, const struct seccomp_notif *
 								   : 0);
 }
 
+/* A file of such a name holds nothing; one that is called .git or hooks says where something lies.
+ */
+bool is_no_holder(const char *name)
+{
+	return !guard_is(name, ".git") && !guard_is(name, "hooks");
+}
+
 /* What a rename may do where one of its ends is guarded. 0: go on; 1: by a checked copy; -1:
  * refused. */
 static int judge_rename(const struct observer *observer, const struct spot *from, enum guard source,
@@ -285,14 +295,22 @@ static int judge_rename(const struct observer *observer, const struct spot *from
 	}
 	if (target == GUARD_CLOSED || target == GUARD_LATER)
 		return -1;
-	if (target == GUARD_HOLDER) /* a repository of our own may get another place */
-		return source == GUARD_HOLDER && ours ? 0 : -1;
+	if (target == GUARD_HOLDER) { /* a repository of our own may get another place */
+		if (!directory && is_no_holder(to->name) && source != GUARD_HOLDER)
+			return to->exists && S_ISDIR(to->st.st_mode) ? -1 : 0;
+		return source == GUARD_HOLDER && ours &&
+				       hold_may_move(observer, from->path, to->path)
+			       ? 0
+			       : -1;
+	}
+	if (source == GUARD_HOLDER && !directory && is_no_holder(from->name))
+		return 0;
 	if (source == GUARD_CLOSED || source == GUARD_CONFIG || source == GUARD_LATER ||
 	    source == GUARD_HOLDER)
-		return ours ? 0 : -1;
+		return ours && (!directory || target != GUARD_KEPT) ? 0 : -1;
 	/* A directory that was filled elsewhere may hold anything. */
-	if (directory && (source == GUARD_KEPT) != (target == GUARD_KEPT))
-		return ours ? 0 : -1;
+	if (directory && !hold_may_move(observer, from->path, to->path))
+		return -1;
 	return 0;
 }
 
@@ -309,9 +327,9 @@ static int rename_at(const struct observer *observer, const struct spot *from, e
 		return at2;
 	/* One in the sandbox's view and one in the host's would be two mounts. */
 	if (opened >= 0 && opened2 < 0)
-		at2 = opened2 = hold_open_parent(observer, to->path);
+		at2 = opened2 = hold_open_parent(observer, to->path, to->parent);
 	if (opened2 >= 0 && opened < 0)
-		at = opened = hold_open_parent(observer, from->path);
+		at = opened = hold_open_parent(observer, from->path, from->parent);
 	if (at < 0 || at2 < 0)
 		return at < 0 ? at : at2;
 	return (int)syscall(SYS_renameat2, at, from->name, at2, to->name, flags) < 0 ? -errno : 0;
@@ -327,6 +345,11 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	char why[300] = "";
 	int r, text;
 
+	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE) ||
+	    flags == (RENAME_NOREPLACE | RENAME_EXCHANGE)) { /* whiteouts are devices */
+		answer(observer, call->id, EINVAL);
+		return;
+	}
 	if (!find_spot(observer, call, trap, trap->directory, trap->path, &from))
 		return;
 	parent = from.parent;
@@ -341,12 +364,12 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	    judge(observer, call, trap, to.exists ? TRAP_REMOVE : TRAP_MAKE, 0, to.exists, &to.st,
 		  to.path))
 		return;
-	if ((from.slash || to.slash) && !S_ISDIR(from.st.st_mode)) {
-		answer(observer, call->id, ENOTDIR);
+	if (to.exists ? flags & RENAME_NOREPLACE : flags & RENAME_EXCHANGE) {
+		answer(observer, call->id, to.exists ? EEXIST : ENOENT);
 		return;
 	}
-	if (to.exists && flags & RENAME_NOREPLACE) {
-		answer(observer, call->id, EEXIST);
+	if ((from.slash || to.slash) && !S_ISDIR(from.st.st_mode)) {
+		answer(observer, call->id, ENOTDIR);
 		return;
 	}
 	source = hold_judge(observer, from.path);
@@ -356,9 +379,14 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 						   : -1;
 	/* What was named to be written lies below a mount of its own, and may be replaced. */
 	if (is_mount_point(&from) ||
-	    (text < 0 && is_mount_point(&to) && !hold_is_named(observer, to.path)) ||
-	    flags & RENAME_WHITEOUT) {
-		answer(observer, call->id, flags & RENAME_WHITEOUT ? EINVAL : EBUSY);
+	    (text < 0 && is_mount_point(&to) && !hold_is_named(observer, to.path))) {
+		answer(observer, call->id, EBUSY);
+		return;
+	}
+	/* Mounts hold what lies above a mask; where there are none, we do. */
+	if (holds_denied(observer, from.path) ||
+	    (flags & RENAME_EXCHANGE && holds_denied(observer, to.path))) {
+		answer(observer, call->id, EBUSY);
 		return;
 	}
 	r = judge_rename(observer, &from, source, &to, target, flags);
@@ -370,7 +398,7 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		return;
 	}
 	if (r == 1) {
-		_cleanup_close_ int at = hold_open_parent(observer, to.path);
+		_cleanup_close_ int at = hold_open_parent(observer, to.path, to.parent);
 
 		r = at < 0 ? at
 			   : hold_install_config(at, from.name, to.name, from.st.st_mode, text,
@@ -387,8 +415,8 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		answer(observer, call->id, EBUSY); /* as for a directory above a mask */
 		return;
 	}
-	if (may_not_become_repository(observer, call, trap, &to) ||
-	    (flags & RENAME_EXCHANGE && may_not_become_repository(observer, call, trap, &from)))
+	if (may_not_become_repository(observer, call, trap, to.path) ||
+	    (flags & RENAME_EXCHANGE && may_not_become_repository(observer, call, trap, from.path)))
 		return;
 	if (target == GUARD_HOLDER)
 		hold_announce(observer);
@@ -407,7 +435,10 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 	struct spot spot;
 	int r, at;
 
-	r = caller_text((pid_t)call->pid, call->data.args[trap->path], text, sizeof(text));
+	r = flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)
+		    ? -EINVAL
+		    : caller_text((pid_t)call->pid, call->data.args[trap->path], text,
+				  sizeof(text));
 	if (r == 0 && !*text && !(flags & AT_EMPTY_PATH))
 		r = -ENOENT;
 	if (r == 0 && flags & AT_SYMLINK_FOLLOW && caller_fd_named(text) >= 0) {
@@ -440,6 +471,14 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 		answer(observer, call->id, spot.exists ? EEXIST : ENOENT);
 		return;
 	}
+	/* Mounts keep files outside from getting a second name in here; where there are none, we
+	 * do.
+	 */
+	if (found.path[0] == '/' && found.st.st_nlink > 0 &&
+	    !may_write(observer, found.path, &rule)) {
+		answer(observer, call->id, EXDEV);
+		return;
+	}
 	target = hold_judge(observer, spot.path);
 	source = found.path[0] == '/' ? hold_judge(observer, found.path) : GUARD_FREE;
 	if (target >= GUARD_CONFIG || target == GUARD_HOLDER) {
@@ -457,7 +496,7 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 		refuse(observer, call, trap, "write", found.path, rule, EACCES);
 		return;
 	}
-	if (may_not_become_repository(observer, call, trap, &spot))
+	if (may_not_become_repository(observer, call, trap, spot.path))
 		return;
 	at = place_of(observer, &spot, target, &opened);
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);

@@ -88,7 +88,7 @@ void answer_continue(struct observer *observer, uint64_t id)
 				      .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
 }
 
-void answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags)
+bool answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags)
 {
 	struct seccomp_notif_addfd addfd = {
 		.id = id, .srcfd = (uint32_t)fd, .newfd_flags = (uint32_t)(flags & O_CLOEXEC)};
@@ -99,6 +99,7 @@ void answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t fla
 	else
 		send_answer(observer, &(struct seccomp_notif_resp){.id = id, .val = number});
 	close(fd);
+	return number >= 0;
 }
 
 bool still_waiting(struct observer *observer, uint64_t id)

@@ -99,17 +99,27 @@ bool may_write(const struct observer *observer, const char *path, const char **r
 bool judge(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
 	   enum trap_kind kind, uint64_t flags, bool exists, const struct stat *st,
 	   const char *path);
+/* True if something in the directory, or below, is denied or read-only: it must keep its place, for
+ * denied is what lies there. */
+bool holds_denied(const struct observer *observer, const char *path);
 /* The same for a path below a directory that is masked; text: as the caller says it. */
 bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *call,
 		       const struct trap *trap, int directory, const char *text);
-/* Puts an fd of ours into the caller's table as the call's result. Takes ownership. */
-void answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
+/* Puts an fd of ours into the caller's table as the call's result; false if there was no room,
+ * which is then the answer. Takes ownership. */
+bool answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
 /* An argument as an fd; `otherwise` where the call has none. */
 int argument(const struct seccomp_notif *call, int index, int otherwise);
 
 /* The mask of the caller, for as long as something is made for it. */
 mode_t take_umask(const struct seccomp_notif *call);
 extern const char rule_guarded[];
+/* The name, about to be made, is one of two that make a directory a repository, and the other is
+ * there. True if that may not be, and the call is answered. */
+bool may_not_become_repository(struct observer *observer, const struct seccomp_notif *call,
+			       const struct trap *trap, const char *path);
+/* True if a file (not a directory) of that holder's name is a file like any other. */
+bool is_no_holder(const char *name);
 
 /* Calls that make, move or remove names. */
 void serve_names_of_files(struct observer *observer, const struct seccomp_notif *call,

@@ -31,23 +31,37 @@ static int finish(int fd, uint64_t flags)
 	return fd;
 }
 
-static int reopen(int fd, uint64_t flags)
+/* mode: of a file without a name in the directory that fd is of. */
+static int reopen(int fd, uint64_t flags, mode_t mode)
 {
 	char link[64];
 	int opened;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	opened = open(link, (int)((flags & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW)) |
-				  (CAREFUL & ~O_NOFOLLOW)));
+	opened = open(link,
+		      (int)((flags & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW)) |
+			    (CAREFUL & ~O_NOFOLLOW)),
+		      mode);
 	return opened < 0 ? -errno : finish(opened, flags);
+}
+
+static mode_t mode_of(const struct seccomp_notif *call, const struct trap *trap)
+{
+	return (mode_t)call->data.args[trap->mode] & 01777;
 }
 
 static int create(const struct seccomp_notif *call, const struct trap *trap, int parent,
 		  const char *name, uint64_t flags)
 {
-	mode_t mode = (mode_t)call->data.args[trap->mode] & 01777, before = take_umask(call);
-	int fd = openat(parent, name, (int)(flags | CAREFUL), mode), errnum = errno;
+	mode_t before = take_umask(call);
+	int fd, errnum;
 
+	/* O_NOFOLLOW would be seen in the file's flags afterwards. */
+	fd = openat(parent, name, (int)(flags | O_EXCL | (CAREFUL & ~O_NOFOLLOW)),
+		    mode_of(call, trap));
+	if (fd < 0 && errno == EEXIST && !(flags & O_EXCL)) /* somebody else was faster */
+		fd = openat(parent, name, (int)(flags | CAREFUL), mode_of(call, trap));
+	errnum = errno;
 	umask(before);
 	return fd < 0 ? -errnum : finish(fd, flags);
 }
@@ -91,7 +105,7 @@ static int open_special(const struct observer *observer, pid_t tid, const struct
 	if (S_ISDIR(found->st.st_mode)) /* a file without a name in it */
 		return (flags & O_TMPFILE) == O_TMPFILE ? 0 : -EISDIR;
 	if (S_ISFIFO(found->st.st_mode))
-		return reopen(found->fd, flags);
+		return reopen(found->fd, flags, 0);
 	if (!S_ISCHR(found->st.st_mode))
 		return -ENXIO;
 	if (kind == 5 && number == 0)
@@ -101,10 +115,10 @@ static int open_special(const struct observer *observer, pid_t tid, const struct
 	if (kind >= 136 && kind < 144)
 		return observer->observed->alone && found->st.st_rdev != terminal_of(tid)
 			       ? -EACCES
-			       : reopen(found->fd, flags);
+			       : reopen(found->fd, flags, 0);
 	for (size_t i = 0; i < ELEMENTS(harmless); i++)
 		if (kind == 1 && number == harmless[i])
-			return reopen(found->fd, flags);
+			return reopen(found->fd, flags, 0);
 	return -EACCES;
 }
 
@@ -116,14 +130,15 @@ static int open_process(const struct found *found, uint64_t flags)
 
 	for (size_t i = 0; i < ELEMENTS(own_settings); i++)
 		if (strcmp(name, own_settings[i]) == 0)
-			return reopen(found->fd, flags);
+			return reopen(found->fd, flags, 0);
 	return 0;
 }
 
 static int open_in_host(const struct observer *observer, const struct seccomp_notif *call,
 			const struct trap *trap, uint64_t flags, const struct found *found)
 {
-	_cleanup_close_ int parent = hold_open_parent(observer, found->path);
+	_cleanup_close_ int parent =
+		hold_open_parent(observer, found->path, found->exists ? -1 : found->fd);
 	struct stat st;
 	int fd;
 
@@ -161,7 +176,7 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 			     : open_special(observer, (pid_t)call->pid, found, flags);
 		if (fd == 0) { /* O_TMPFILE */
 			before = take_umask(call);
-			fd = reopen(found->fd, flags);
+			fd = reopen(found->fd, flags & ~(uint64_t)O_NOFOLLOW, mode_of(call, trap));
 			umask(before);
 		}
 	} else if (host) {
@@ -173,21 +188,21 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 			return;
 		}
 	} else if (found->exists) {
-		fd = reopen(found->fd, flags);
+		fd = reopen(found->fd, flags, 0);
 	} else {
 		fd = create(call, trap, found->fd, found->name, flags);
 	}
 	if (fd < 0)
 		answer(observer, call->id, -fd);
-	else
-		answer_with_fd(observer, call->id, fd, flags);
+	else if (!answer_with_fd(observer, call->id, fd, flags) && !found->exists && !host)
+		(void)unlinkat(found->fd, found->name, 0); /* the kernel makes none then */
 }
 
 void perform_reopen(struct observer *observer, const struct seccomp_notif *call, uint64_t flags,
 		    int number)
 {
 	_cleanup_close_ int copy = caller_fd((pid_t)call->pid, number);
-	int fd = copy < 0 ? copy : reopen(copy, flags);
+	int fd = copy < 0 ? copy : reopen(copy, flags, 0);
 
 	if (fd < 0)
 		answer(observer, call->id, copy < 0 ? ENOENT : -fd);

@@ -397,6 +397,11 @@ static void bind_unix(struct observer *observer, const struct seccomp_notif *cal
 		answer(observer, call->id, found.exists ? EADDRINUSE : ENAMETOOLONG);
 	} else if (!may_write(observer, found.path, &mask)) {
 		refuse(observer, call, trap, "write", found.path, rule_write, EACCES);
+	} else if (hold_judge(observer, found.path) >= GUARD_CONFIG ||
+		   hold_judge(observer, found.path) == GUARD_HOLDER) {
+		refuse(observer, call, trap, "write", found.path, rule_guarded, EACCES);
+	} else if (may_not_become_repository(observer, call, trap, found.path)) {
+		/* answered */
 	} else {
 		/* From inside the directory, with the caller's umask: the name is then all of the
 		 * path. */

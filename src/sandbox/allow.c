@@ -22,7 +22,6 @@ static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full"
 
 struct allow {
 	const struct masks *masks;
-	const struct list *held; /* left out as well; NULL: none */
 	struct buffer *text;
 	size_t records;
 	bool whole; /* of the file system: what mounts replace is left out as well */
@@ -61,26 +60,22 @@ static bool is_denied(const struct allow *allow, char kind, const char *path)
 		    (!innermost || strlen(mask->path) > strlen(innermost->path)))
 			innermost = mask;
 	}
-	if (innermost && (mask_hides(innermost) || (kind == 'w' && (innermost->kind == MASK_HOLD ||
-								    innermost->kind == MASK_OPEN))))
-		return true;
-	return allow->held && list_has(allow->held, path);
+	return innermost &&
+	       (mask_hides(innermost) ||
+		(kind == 'w' && (innermost->kind == MASK_HOLD || innermost->kind == MASK_OPEN)));
 }
 
-static bool holds_denied(const struct allow *allow, const char *path)
+static bool holds_denied(const struct allow *allow, char kind, const char *path)
 {
 	if (allow->whole && strcmp(path, "/") == 0)
 		return true;
 	for (size_t i = 0; i < allow->masks->count; i++) {
 		const struct mask *mask = &allow->masks->items[i];
 
-		if ((!mask->guard || mask_hides(mask)) && strcmp(mask->path, path) != 0 &&
-		    path_is_under(mask->path, path))
+		if (((!mask->guard && kind == 'w') || mask_hides(mask)) &&
+		    strcmp(mask->path, path) != 0 && path_is_under(mask->path, path))
 			return true; /* or opened in what is denied, which needs the same */
 	}
-	for (size_t i = 0; allow->held && i < allow->held->count; i++)
-		if (path_is_under(allow->held->items[i], path))
-			return true;
 	return false;
 }
 
@@ -96,7 +91,7 @@ static int add_tree(struct allow *allow, char kind, const char *path, unsigned d
 	if (lstat(path, &st) < 0 || S_ISLNK(st.st_mode) || S_ISSOCK(st.st_mode) ||
 	    is_denied(allow, kind, path))
 		return 0; /* what a link leads to is allowed, or not, where it lies */
-	if (!S_ISDIR(st.st_mode) || !holds_denied(allow, path)) {
+	if (!S_ISDIR(st.st_mode) || !holds_denied(allow, kind, path)) {
 		add(allow, kind, path, &st);
 		return 0;
 	}
@@ -122,8 +117,8 @@ static int add_tree(struct allow *allow, char kind, const char *path, unsigned d
 	return r;
 }
 
-int allow_records(const struct sandbox *sandbox, const struct masks *masks, const struct list *held,
-		  struct buffer *text, struct error **ret_error)
+int allow_records(const struct sandbox *sandbox, const struct masks *masks, struct buffer *text,
+		  struct error **ret_error)
 {
 	struct allow allow = {.masks = masks, .text = text, .whole = true};
 	char resolver[PATH_MAX];
@@ -133,15 +128,12 @@ int allow_records(const struct sandbox *sandbox, const struct masks *masks, cons
 	for (size_t i = 0; r == 0 && i < masks->count; i++) /* in what is denied as a whole */
 		if (masks->items[i].kind == MASK_OPEN || masks->items[i].kind == MASK_WRITE)
 			r = add_tree(&allow, 'r', masks->items[i].path, 0, ret_error);
-	allow.held = held;
 	for (size_t i = 0; r == 0 && i < sandbox->writable->count; i++)
 		r = add_tree(&allow, 'w', sandbox->writable->items[i], 0, ret_error);
 	for (size_t i = 0; r == 0 && i < masks->count; i++)
 		if (!masks->items[i].guard &&
 		    (masks->items[i].kind == MASK_RELEASE || masks->items[i].kind == MASK_WRITE))
 			r = add_tree(&allow, 'w', masks->items[i].path, 0, ret_error);
-	for (size_t i = 0; i < held->count; i++)
-		add_if_there(&allow, 'r', held->items[i]);
 	/* Below ward's own state, which is denied: nothing in it is. */
 	if (sandbox->tmp)
 		add_if_there(&allow, 'w', sandbox->tmp);

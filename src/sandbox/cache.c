@@ -110,8 +110,11 @@ static void sweep(const char *directory)
 	while (files && (entry = readdir(files))) {
 		struct stat st;
 
-		if (entry->d_name[0] == '.' ||
-		    fstatat(dirfd(files), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (fstatat(dirfd(files), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (strncmp(entry->d_name, ".new-", 5) == 0 && st.st_mtim.tv_sec < time(NULL) - 60)
+			unlinkat(dirfd(files), entry->d_name, 0); /* of one that was killed */
+		if (entry->d_name[0] == '.')
 			continue;
 		if (!count++ || st.st_mtim.tv_sec < since.tv_sec) {
 			since = st.st_mtim;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From rules to masks: the paths that the rules mean are collected, put in order, and judged from
- * the root down. Between two of them nothing changes, because no rule speaks there. */
-#include "find.h"
+/* The paths that the rules mean are collected; judge.c says what becomes of them. */
+#include "finding.h"
 #include "credentials.h"
 #include "../base/guard.h"
 #include "walk.h"
@@ -15,33 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MASKS = 5000, POINTS = 200000, GUARDED_MOST = 1000, GUARDED_OPENED_MOST = 120 };
+enum { POINTS = 200000 };
 static const uint64_t walk_ns = 10ull * 1000 * 1000 * 1000;
-
-/* A path that a rule means. */
-struct point {
-	char *path;
-	const struct file_rule *rule;
-	dev_t device;
-	ino_t inode;
-	bool is_directory;
-};
-
-struct finding {
-	const struct search *search;
-	uint64_t deadline;
-	struct point *points;
-	size_t count, room;
-	struct list covered;	     /* directories in which nothing needs to be looked for */
-	struct list reopened;	     /* patterns of rules that open something */
-	struct list trees;	     /* that are to be writable */
-	bool *found;		     /* for each rule: it means something that exists */
-	struct file_rule *own_rules; /* the rules, links resolved */
-	size_t rule_count;
-	struct file_rules guards; /* those about names that run programs */
-	struct list texts;	  /* of resolved patterns */
-	size_t opened, guarded;
-};
 
 /* Closed to us, but perhaps not to the command, if it is its owner. */
 static const struct file_rule rule_closed = {
@@ -69,26 +43,6 @@ static int add_point(struct finding *finding, const char *path, const struct fil
 	return 0;
 }
 
-/* A mask would cover the ground the command stands on. */
-static bool is_ground(const struct search *search, const char *path)
-{
-	return path_is_under(search->workspace, path);
-}
-
-/* The host's /run is not there inside, nor its /tmp but for what is writable in it. */
-static bool is_hidden(const struct finding *finding, const char *path)
-{
-	if (path_is_under(path,
-			  "/run")) /* docker.sock, for one; nothing below it is ever writable */
-		return true;
-	if (!path_is_under(path, "/tmp"))
-		return false;
-	for (size_t i = 0; i < finding->trees.count; i++)
-		if (path_is_under(path, finding->trees.items[i]))
-			return false;
-	return true;
-}
-
 /* Where programs and the kernel live there are no secrets, and a mask would take the command its
  * tools. */
 static bool is_system(const char *path)
@@ -114,9 +68,10 @@ static int deny_closed(void *data, const char *path, struct error **ret_error)
 	while (parent && lstat(parent, &st) < 0 && (slash = strrchr(parent, '/')) &&
 	       slash != parent)
 		*slash = '\0';
-	if (!parent || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || is_hidden(finding, parent))
+	if (!parent || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	    finding_is_hidden(finding, parent))
 		return 0;
-	if (is_ground(finding->search, parent))
+	if (finding_is_ground(finding->search, parent))
 		return fail(ret_error, E_ENGINE, "%s cannot be looked into", parent);
 	return add_point(finding, parent, &rule_closed, &st, ret_error);
 }
@@ -139,15 +94,22 @@ static int deny_path(struct finding *finding, const struct file_rule *rule, cons
 	char real[PATH_MAX];
 	struct stat st;
 
-	if (path_real(path, real, &st) < 0) /* most are not there, and one look tells */
-		return errno == EACCES ? deny_closed(finding, path, ret_error) : 0;
+	if (path_real(path, real, &st) < 0) { /* most are not there, and one look tells */
+		if (errno != EACCES)
+			return 0;
+		/* A link into what is closed: if it was named, the directory that it lies in. */
+		if (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode))
+			return deny_closed(finding, path, ret_error);
+		snprintf(real, sizeof(real), "%.*s", (int)(path_last(path) - path), path);
+		return rule->exact ? deny_closed(finding, real, ret_error) : 0;
+	}
 	if (!rule->exact && strcmp(real, path) != 0 && !path_is_under(real, search->workspace) &&
 	    (!S_ISREG(st.st_mode) || is_system(real)))
 		return 0;
 	/* By default nothing is hidden from whoever works there. */
-	if (rule->weight == WEIGHT_DEFAULT && is_ground(search, real))
+	if (rule->weight == WEIGHT_DEFAULT && finding_is_ground(search, real))
 		return 0;
-	if (is_hidden(finding, real) || is_closed_natively(real, &st))
+	if (finding_is_hidden(finding, real) || is_closed_natively(real, &st))
 		return 0;
 	if (rule->weight == WEIGHT_ALWAYS && S_ISDIR(st.st_mode))
 		list_add(&finding->covered, real);
@@ -155,6 +117,35 @@ static int deny_path(struct finding *finding, const struct file_rule *rule, cons
 	    !walk_may_be_reopened(&finding->reopened, real))
 		list_add(&finding->covered, real);
 	return add_point(finding, real, rule, &st, ret_error);
+}
+
+static bool is_repository(const char *directory)
+{
+	static const char *const parts[] = {"objects", "refs"};
+	char path[PATH_MAX];
+	struct stat st;
+
+	for (size_t i = 0; i < ELEMENTS(parts); i++)
+		if (snprintf(path, sizeof(path), "%s/%s", directory, parts[i]) >=
+			    (int)sizeof(path) ||
+		    lstat(path, &st) < 0)
+			return false;
+	return true;
+}
+
+/* A repository by its content alone: its parts are known to the supervisor, who then performs every
+ * open. */
+static void look_for_repository(struct finding *finding, const char *sign)
+{
+	_cleanup_free_ char *directory = strndup(sign, (size_t)(path_last(sign) - 1 - sign));
+	const char *tree = NULL;
+
+	for (size_t i = 0; i < finding->trees.count; i++)
+		if (path_is_under(directory, finding->trees.items[i]) &&
+		    (!tree || strlen(finding->trees.items[i]) < strlen(tree)))
+			tree = finding->trees.items[i];
+	if (tree && guard_ground_of(tree, directory).ground != GROUND_REPOSITORY)
+		finding->unheld |= is_repository(directory);
 }
 
 static int found(void *data, const struct file_rule *rule, const char *path,
@@ -165,6 +156,13 @@ static int found(void *data, const struct file_rule *rule, const char *path,
 
 	if (rule->access == ACCESS_DENY)
 		return deny_path(finding, rule, path, ret_error);
+	if (rule->sign) {
+		look_for_repository(finding, path);
+		return 0;
+	}
+	/* A submodule that is called like a part is none. */
+	if (rule->guard && rule->access == ACCESS_WRITE && is_repository(path))
+		return 0;
 	/* A link opens nothing: where it leads was not named. */
 	if (lstat(path, &st) < 0 || S_ISLNK(st.st_mode))
 		return 0;
@@ -277,180 +275,6 @@ static int walk_patterns(struct finding *finding, struct error **ret_error)
 	return r;
 }
 
-/* The deeper a directory, the later; what lies in it follows it at once. */
-static int compare_paths(const char *one, const char *other)
-{
-	for (; *one && *one == *other; one++, other++)
-		;
-	/* A slash comes before everything but the end. */
-	return (*one == '/' ? 1 : (unsigned char)*one + (*one ? 1 : 0)) -
-	       (*other == '/' ? 1 : (unsigned char)*other + (*other ? 1 : 0));
-}
-
-static int compare_points(const void *a, const void *b)
-{
-	const struct point *one = a, *other = b;
-
-	return compare_paths(one->path, other->path);
-}
-
-static void describe(const struct file_rule *rule, enum state state, struct areas *areas,
-		     const char *path)
-{
-	_cleanup_free_ char *text = NULL;
-
-	if (rule && rule->said && state != STATE_WRITABLE &&
-	    asprintf(&text, "%s: %s", state == STATE_DENIED ? "deny" : "read-only", rule->said) < 0)
-		abort();
-	if (!rule || !rule->guard) /* the supervisor knows these by name */
-		areas_add(areas, path, state, text);
-}
-
-/* Where we are on the way down: the points above the present one. */
-struct level {
-	const char *path;
-	size_t rules; /* how many rules speak here */
-	enum state state;
-	ssize_t mask; /* the mask that made it so; -1 none */
-	bool hidden;  /* its directory is not there inside */
-};
-
-enum { LEVELS = PATH_MAX / 2 };
-
-int masks_add(struct masks *masks, struct mask mask, struct error **ret_error)
-{
-	if (masks->count >= MASKS) {
-		free(mask.path);
-		free(mask.text);
-		fail(ret_error, E_ENGINE, "there are more than %d paths to be masked", MASKS);
-		return error_hint(
-			ret_error,
-			"choose a smaller --workspace, or let some be read: --read '**/.env.*'");
-	}
-	if (masks->count == masks->room) {
-		masks->room = MAX(masks->room * 2, (size_t)16);
-		masks->items = reallocarray(masks->items, masks->room, sizeof(*masks->items));
-		if (!masks->items)
-			abort();
-	}
-	masks->items[masks->count++] = mask;
-	return 0;
-}
-
-/* What is done where the state changes from that of what lies above. */
-static int change(struct finding *finding, const struct point *point, const struct level *above,
-		  struct level *here, const struct file_rule *rule, struct masks *masks,
-		  struct error **ret_error)
-{
-	enum mask_kind kind;
-
-	if (here->state == STATE_DENIED && is_ground(finding->search, point->path) &&
-	    (strcmp(point->path, finding->search->workspace) == 0 ||
-	     strcmp(point->path, "/") == 0 || rule->weight == WEIGHT_ALWAYS)) {
-		fail(ret_error, E_USAGE, "%s holds the workspace and cannot be denied",
-		     point->path);
-		return error_hint(ret_error, "choose another --workspace, or deny what lies in it");
-	}
-	if (here->state == STATE_DENIED) {
-		kind = point->is_directory ? MASK_DIRECTORY : MASK_FILE;
-	} else if (above->state == STATE_DENIED) {
-		masks->items[above->mask].kind = MASK_SHELL;
-		kind = here->state == STATE_WRITABLE ? MASK_WRITE : MASK_OPEN;
-	} else if (here->state == STATE_READ_ONLY) {
-		kind = MASK_HOLD;
-	} else if (above->mask < 0) {
-		/* In the read-only tree itself: a writable tree of its own. */
-		list_add(&masks->writable, point->path);
-		describe(rule, here->state, &masks->areas, point->path);
-		return 0;
-	} else {
-		kind = MASK_RELEASE;
-	}
-	/* What is not held, or not opened, by a mount the supervisor holds or opens call by call.
-	 */
-	if (rule && rule->guard &&
-	    (finding->guarded++ >= GUARDED_MOST ||
-	     (kind == MASK_RELEASE && finding->opened >= GUARDED_OPENED_MOST))) {
-		masks->guarded &= kind == MASK_RELEASE;
-		here->state = above->state;
-		return 0;
-	}
-	if (mask_opens((char)kind) && finding->opened++ >= OPENED_MOST) {
-		fail(ret_error, E_ENGINE, "more than %d paths are opened in what is closed",
-		     OPENED_MOST);
-		return error_hint(ret_error, "name the directories that they lie in: %s",
-				  rule->said ? rule->said : rule->pattern);
-	}
-	if (here->state == STATE_WRITABLE) {
-		bool inside = false;
-
-		for (size_t i = 0; i < masks->writable.count; i++)
-			inside |= path_is_under(point->path, masks->writable.items[i]);
-		if (!inside)
-			list_add(&masks->writable, point->path);
-	}
-	describe(rule, here->state, &masks->areas, point->path);
-	here->mask = (ssize_t)masks->count;
-	return masks_add(masks,
-			 (struct mask){.path = strdup(point->path),
-				       .kind = kind,
-				       .device = point->device,
-				       .inode = point->inode,
-				       .is_directory = point->is_directory,
-				       .guard = rule && rule->guard},
-			 ret_error);
-}
-
-/* Whatever else is said of it. */
-static bool is_repository(const struct point *point, const struct file_rule *const *rules,
-			  size_t count)
-{
-	const struct guard_place plain = {.ground = GROUND_PLAIN};
-	bool guarded = false;
-
-	for (size_t i = 0; i < count; i++)
-		guarded |= rules[i]->guard;
-	return guarded && point->is_directory &&
-	       guard_enter(&plain, path_last(point->path)).ground == GROUND_REPOSITORY;
-}
-
-static int judge(struct finding *finding, struct masks *masks, struct error **ret_error)
-{
-	_cleanup_free_ struct level *levels = calloc(LEVELS + 1, sizeof(*levels));
-	_cleanup_free_ const struct file_rule **rules =
-		calloc(finding->count + 1, sizeof(struct file_rule *));
-	size_t depth = 0;
-	int r = 0;
-
-	if (!levels || !rules)
-		abort();
-	levels[0] = (struct level){"/", 0, STATE_READ_ONLY, -1, false};
-	for (size_t i = 0; i < finding->count && r == 0;) {
-		const struct point *point = &finding->points[i];
-		const struct file_rule *rule = NULL;
-		struct level *here;
-
-		while (depth > 0 && !path_is_under(point->path, levels[depth].path))
-			depth--;
-		here = &levels[depth + 1];
-		*here = levels[depth];
-		here->path = point->path;
-		for (; i < finding->count && strcmp(finding->points[i].path, point->path) == 0; i++)
-			rules[here->rules++] = finding->points[i].rule;
-		if (is_repository(point, &rules[levels[depth].rules],
-				  here->rules - levels[depth].rules))
-			list_add(&masks->repositories, point->path);
-		here->state = file_rules_decide(rules, here->rules, &rule);
-		if (is_hidden(finding, point->path))
-			here->state = levels[depth].state;
-		else if (here->state != levels[depth].state)
-			r = change(finding, point, &levels[depth], here, rule, masks, ret_error);
-		if (++depth >= LEVELS)
-			return fail(ret_error, E_ENGINE, "%s is nested too deeply", point->path);
-	}
-	return r;
-}
-
 /* The parts of the path that lie in what commands can write must not be links: a command may have
  * put them there. 0, 1 where it is not there, or -1 where it leads elsewhere. */
 static int resolve_opening(const struct finding *finding, const char *path,
@@ -526,6 +350,31 @@ static void add_guards(struct finding *finding, const char *tree)
 				      pattern->open ? ACCESS_WRITE : ACCESS_READ_ONLY, WEIGHT_SAID,
 				      path, NULL);
 		rule->hold = rule->guard = true;
+		rule->sign = pattern->sign;
+	}
+}
+
+/* ward's own program may lie in the workspace (a clone of its repository), and is executed outside
+ * at the next call: it and its launcher are read-only. */
+static void add_own_programs(struct finding *finding)
+{
+	char self[PATH_MAX], launcher[PATH_MAX + 16];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *const own[] = {self, launcher};
+	struct stat st;
+
+	if (length <= 0)
+		return;
+	self[length] = '\0';
+	snprintf(launcher, sizeof(launcher), "%.*s/../ward", (int)(strrchr(self, '/') - self),
+		 self);
+	for (size_t i = 0; i < ELEMENTS(own); i++) {
+		_cleanup_free_ char *path = path_normalise(own[i]);
+
+		if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+			file_rules_add(&finding->guards, ACCESS_READ_ONLY, WEIGHT_SAID, path,
+				       "ward itself")
+				->hold = true;
 	}
 }
 
@@ -534,6 +383,7 @@ static void copy_rules(struct finding *finding)
 	const struct file_rules *rules = finding->search->rules;
 	size_t count;
 
+	add_own_programs(finding);
 	if (finding->search->guards)
 		add_guards(finding, finding->search->workspace);
 	for (size_t i = 0; i < rules->count && finding->search->guards; i++)
@@ -620,10 +470,10 @@ int find_masks(const struct search *search, struct masks *ret_masks, struct erro
 	copy_rules(&finding);
 	ret_masks->guarded = true;
 	r = collect(&finding, ret_error);
-	if (finding.count)
-		qsort(finding.points, finding.count, sizeof(*finding.points), compare_points);
 	if (r == 0)
-		r = judge(&finding, ret_masks, ret_error);
+		r = finding_judge(&finding, ret_masks, ret_error);
+	if (finding.unheld)
+		ret_masks->guarded = false;
 	for (size_t i = 0; i < finding.count; i++)
 		free(finding.points[i].path);
 	free(finding.points);

@@ -60,49 +60,12 @@ static void add_pins(const struct masks *masks, const char *path, struct list *p
 		add_record(text, 'P', true, 0, 0, pins->items[i - 1]);
 }
 
-/* ward's own program may lie in the workspace (a clone of its repository), and is executed outside
- * at the next call: it and its launcher are held read-only. */
-static void find_own_programs(const struct masks *masks, struct list *programs)
-{
-	char self[PATH_MAX], launcher[PATH_MAX + 16];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	const char *const own[] = {self, launcher};
-	struct stat st;
-
-	if (length <= 0)
-		return;
-	self[length] = '\0';
-	snprintf(launcher, sizeof(launcher), "%.*s/../ward", (int)(strrchr(self, '/') - self),
-		 self);
-	for (size_t i = 0; i < ELEMENTS(own); i++) {
-		_cleanup_free_ char *path = path_normalise(own[i]);
-
-		if (is_movable(masks, path) && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
-			list_add(programs, path);
-	}
-}
-
-static void add_own_programs(const struct masks *masks, struct list *pins, struct buffer *text)
-{
-	_cleanup_list_ struct list programs = {0};
-	struct stat st;
-
-	find_own_programs(masks, &programs);
-	for (size_t i = 0; i < programs.count; i++) {
-		if (lstat(programs.items[i], &st) < 0)
-			continue;
-		add_pins(masks, programs.items[i], pins, text);
-		add_record(text, MASK_HOLD, false, st.st_dev, st.st_ino, programs.items[i]);
-	}
-}
-
 /* Pins, what is held, masks: records as stage_masks reads them. */
 static void add_masks(const struct masks *masks, struct buffer *text)
 {
 	_cleanup_list_ struct list pins = {0};
 	const char *before = "";
 
-	add_own_programs(masks, &pins, text);
 	for (size_t i = 0; i < masks->count; i++) {
 		const struct mask *mask = &masks->items[i];
 		size_t parent = (size_t)(path_last(mask->path) - mask->path);
@@ -162,7 +125,6 @@ int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsig
 	_cleanup_buffer_ struct buffer letter = {0};
 	_cleanup_close_ int fd = -1;
 	struct head head = {.sandbox = *sandbox};
-	_cleanup_list_ struct list programs = {0};
 	bool mounts = !(lost & WALL_BIT(WALL_MOUNT_NAMESPACE));
 	int r = 0;
 
@@ -184,8 +146,7 @@ int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsig
 	if (mounts) {
 		add_masks(masks, &letter);
 	} else {
-		find_own_programs(masks, &programs);
-		r = allow_records(sandbox, masks, &programs, &letter, ret_error);
+		r = allow_records(sandbox, masks, &letter, ret_error);
 	}
 	if (r < 0)
 		return r;

@@ -7,6 +7,7 @@
  * ctimes of their own: every one is looked at in each walk. */
 #include "walk.h"
 #include "cache.h"
+#include "needle.h"
 #include "../base/path.h"
 #include "../base/units.h"
 #include "../sys/kernel.h"
@@ -14,7 +15,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,20 +36,11 @@ struct entry64 { /* as getdents64 gives it */
 	char name[];
 };
 
-/* A rule made ready: most names are ruled out by their first or last characters. */
-struct needle {
-	const struct file_rule *rule;
-	const char *name;      /* the last component */
-	size_t prefix, suffix; /* its literal ends */
-	bool any_depth;	       /* FIXED / ** / NAME: the name alone decides below FIXED */
-	size_t components;
-};
-
 struct walk {
 	const struct walk_search *search;
 	struct needle *needles;
-	unsigned deepest; /* components; what lies deeper can match nothing */
-	int top;	  /* open */
+	int deepest; /* components; what lies deeper can match nothing */
+	int top;     /* open */
 	size_t top_length;
 	dev_t device;
 	bool caching;
@@ -61,75 +52,20 @@ struct walk {
 	char path[PATH_MAX];
 };
 
-static unsigned count_components(const char *path)
-{
-	unsigned count = 0;
-
-	for (; *path; path++)
-		count += *path == '/' && path[1];
-	return count;
-}
-
-static void prepare_needle(struct walk *walk, const struct file_rule *rule, struct needle *needle)
-{
-	const char *name = path_last(rule->pattern);
-	size_t length = strlen(name), tail = strcspn(name, "*?[");
-
-	*needle = (struct needle){.rule = rule, .name = name, .prefix = tail};
-	for (size_t i = length; tail < length && i > tail && !strchr("*?[]", name[i - 1]); i--)
-		needle->suffix++;
-	needle->any_depth = strncmp(rule->pattern + rule->fixed, "/**/", 4) == 0 &&
-			    name == rule->pattern + rule->fixed + 4;
-	needle->components = count_components(rule->pattern);
-	walk->deepest = strstr(rule->pattern, "**")
-				? DEPTH + PATH_MAX
-				: MAX(walk->deepest, (unsigned)needle->components);
-}
-
-static bool name_matches(const struct walk *walk, const struct needle *needle, const char *name,
-			 size_t length)
-{
-	const struct list *not_names = walk->search->not_names;
-
-	if (length < needle->prefix + needle->suffix ||
-	    memcmp(name, needle->name, needle->prefix) != 0 ||
-	    memcmp(name + length - needle->suffix,
-		   needle->name + strlen(needle->name) - needle->suffix, needle->suffix) != 0 ||
-	    fnmatch(needle->name, name, FNM_NOESCAPE) != 0)
-		return false;
-	for (size_t i = 0; needle->rule->weight == WEIGHT_DEFAULT && i < not_names->count; i++)
-		if (fnmatch(not_names->items[i], name, FNM_NOESCAPE) == 0)
-			return false;
-	return true;
-}
-
 /* The first of the rules from *at on that means the entry; walk->path is the directory. 1, 0 at the
  * end. */
 static int next_match(struct walk *walk, size_t *at, const char *name, size_t length,
 		      struct error **ret_error)
 {
-	for (; *at < walk->search->rule_count; ++*at) {
-		const struct needle *needle = &walk->needles[*at];
-		char path[PATH_MAX + NAME_MAX + 2];
-		bool overrun = false;
+	int r = 0;
 
-		if (!name_matches(walk, needle, name, length))
-			continue;
-		if (needle->any_depth) {
-			if (strncmp(walk->path, needle->rule->pattern, needle->rule->fixed) == 0 &&
-			    (walk->path[needle->rule->fixed] == '/' ||
-			     !walk->path[needle->rule->fixed]))
-				return 1;
-			continue;
-		}
-		snprintf(path, sizeof(path), "%s/%s", walk->path, name);
-		if (path_matches(needle->rule->pattern, path, &overrun))
-			return 1;
-		if (overrun)
-			return fail(ret_error, E_USAGE, "the pattern %s takes too long to match",
-				    needle->rule->pattern);
+	for (; *at < walk->search->rule_count; ++*at) {
+		r = needle_matches(&walk->needles[*at], walk->search->not_names, walk->path, name,
+				   length, ret_error);
+		if (r != 0)
+			break;
 	}
-	return 0;
+	return r;
 }
 
 bool walk_may_be_reopened(const struct list *reopened, const char *path)
@@ -392,12 +328,42 @@ static void stamp(struct walk *walk, size_t place, const struct stat *st)
 	record->nanoseconds = (uint32_t)st->st_ctim.tv_nsec;
 }
 
+/* One component after the other, where openat2 is not there: inside another ward, for one. */
+static int open_by_steps(int top, const char *path)
+{
+	int fd = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), next;
+	char name[NAME_MAX + 1];
+
+	while (fd >= 0 && *path) {
+		size_t length = strcspn(path, "/");
+
+		if (length > NAME_MAX) {
+			close(fd);
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		memcpy(name, path, length);
+		name[length] = '\0';
+		path += length + (path[length] == '/');
+		next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		close(fd);
+		fd = next;
+	}
+	return fd;
+}
+
+static int open_below(int top, const char *path)
+{
+	int fd = sys_openat2(top, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+			     RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
+
+	return fd < 0 && errno == ENOSYS ? open_by_steps(top, path) : fd;
+}
+
 static int visit_unknown(struct walk *walk, const struct record *known, size_t place,
 			 unsigned depth, struct error **ret_error)
 {
-	_cleanup_close_ int fd =
-		sys_openat2(walk->top, relative(walk), O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-			    RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
+	_cleanup_close_ int fd = open_below(walk->top, relative(walk));
 	_cleanup_buffer_ struct buffer children = {0};
 	size_t cursor = 0, length = walk->length;
 	struct stat st;
@@ -419,7 +385,7 @@ static int visit_unknown(struct walk *walk, const struct record *known, size_t p
 	r = read_entries(walk, fd, place, &children, ret_error);
 	end_names(walk);
 	close_fd(&fd);
-	if (count_components(walk->path) + 1 >= walk->deepest)
+	if (needle_components(walk->path) + 1 >= walk->deepest)
 		return r;
 	for (size_t at = 0; at < children.length && r == 0; at += strlen(children.data + at) + 1) {
 		r = push(walk, children.data + at, ret_error);
@@ -509,8 +475,8 @@ static int walk_open(struct walk *walk, struct error **ret_error)
 	if (fstat(walk->top, &st) < 0)
 		return fail_errno(ret_error, E_ENGINE, errno, "looking at %s", search->top);
 	walk->device = st.st_dev;
-	walk->caching =
-		search->cache && walk->deepest > DEPTH && cache_trusts_file_system(walk->top);
+	walk->caching = search->cache && walk->deepest == NEEDLE_ANY_DEPTH &&
+			cache_trusts_file_system(walk->top);
 	if (walk->caching) {
 		make_key(walk, &st);
 		cache_read(search->cache, &walk->key, &walk->cache);
@@ -539,8 +505,10 @@ int walk_tree(const struct walk_search *search, struct walk_count *ret_count,
 	walk->needles = calloc(search->rule_count + 1, sizeof(*walk->needles));
 	if (!walk->needles)
 		abort();
-	for (size_t i = 0; i < search->rule_count; i++)
-		prepare_needle(walk, search->rules[i], &walk->needles[i]);
+	for (size_t i = 0; i < search->rule_count; i++) {
+		needle_prepare(search->rules[i], &walk->needles[i]);
+		walk->deepest = MAX(walk->deepest, walk->needles[i].deepest);
+	}
 	walk->top = open(search->top, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (walk->top >= 0)
 		r = walk_open(walk, ret_error);

@@ -247,3 +247,35 @@ def test_names_where_an_account_is_not_in_the_file(ward, place):
     os.chown(ward.work, 54321, 54321)
     done = ward.sh('whoami; id -gn; stat -c %U .', env={'USER': 'someone'})
     assert done.code == 0 and done.out.split() == ['someone'] * 3, done
+
+
+def test_the_same_in_a_workspace_below_tmp(below_tmp):
+    """The host's /tmp is not there inside, what is named in it is."""
+    ward = below_tmp
+    for name in ('secrets/a', 'secrets/public.txt', 'vendor/v', 'vendor/cache/c'):
+        ward.file(name, f'content of {name}\n')
+    ward.file(ward.place / 'beside' / 'file', 'old\n')
+    done = ward.sh('ls secrets; cat secrets/public.txt; echo x > vendor/v; echo x > vendor/cache/c; echo new > ../beside/file; cat ../home/x; true',
+                   '--deny', 'secrets', '--read', 'secrets/public.txt', '--read-only', 'vendor', '--write', 'vendor/cache',
+                   '--write', '../besi*')
+    assert done.out == 'public.txt\ncontent of secrets/public.txt\n'
+    assert (ward.work / 'vendor/v').read_text() == 'content of vendor/v\n'
+    assert (ward.work / 'vendor/cache/c').read_text() == 'x\n' and (ward.place / 'beside/file').read_text() == 'new\n'
+
+
+def test_many_paths_in_what_is_denied_are_refused_in_time(plain):
+    """Each costs a descriptor while the sandbox is built."""
+    for number in range(450):
+        plain.file(f'secrets/{number}.pub')
+    done = plain.run('true', flags=['--deny', 'secrets', '--read', 'secrets/*.pub'])
+    assert done.code == 125 and 'work/secrets/' in done.err and 'name the directories' in done.err
+    for number in range(60):
+        os.unlink(plain.work / f'secrets/{number}.pub')
+    done = plain.sh('ls secrets | wc -l', '--deny', 'secrets', '--read', 'secrets/*.pub')
+    assert done.out == '390\n', done
+
+
+def test_masks_leave_the_host_as_it_was(tree):
+    before = sorted((str(path), path.stat().st_mode, path.stat().st_ino) for path in tree.work.rglob('*'))
+    tree.sh('true', '--deny', 'secrets', '--read', 'secrets/deep/open', '--read-only', 'vendor', '--deny', '**/*.pem')
+    assert sorted((str(path), path.stat().st_mode, path.stat().st_ino) for path in tree.work.rglob('*')) == before

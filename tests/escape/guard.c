@@ -2,41 +2,13 @@
 /* Attacks that leave something behind in the workspace which runs a program outside: when a person
  * next uses git, a shell, an editor there. The argument is the command that would run. Whether one
  * succeeded is seen outside, afterwards. */
-#include "attack.h"
+#include "evil.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-
-static char evil_config[1024], evil_hook[1024], evil_pointer[1024];
-
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0755), r;
-
-	if (fd < 0)
-		return -1;
-	r = write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
-	close(fd);
-	return r;
-}
-
-static void make_evil_repository(const char *path)
-{
-	char name[256];
-
-	mkdir(path, 0755);
-	snprintf(name, sizeof(name), "%s/config", path);
-	put(name, evil_config);
-	snprintf(name, sizeof(name), "%s/HEAD", path);
-	put(name, "ref: refs/heads/main\n");
-	snprintf(name, sizeof(name), "%s/objects", path);
-	mkdir(name, 0755);
-	snprintf(name, sizeof(name), "%s/refs", path);
-	mkdir(name, 0755);
-}
 
 static int attack_hook(char **arguments)
 {
@@ -471,14 +443,6 @@ static const struct attack attacks[] = {
 
 int main(int argc, char **argv)
 {
-	if (argc > 2) {
-		snprintf(evil_config, sizeof(evil_config),
-			 "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = "
-			 "..\n\tfsmonitor = %s\n",
-			 argv[2]);
-		snprintf(evil_hook, sizeof(evil_hook), "#!/bin/sh\n%s\n", argv[2]);
-		snprintf(evil_pointer, sizeof(evil_pointer), "gitdir: %s\n",
-			 argc > 3 ? argv[3] : "../evil");
-	}
+	prepare_evil(argc, argv);
 	return attack_main(attacks, ELEMENTS(attacks), argc, argv);
 }

@@ -9,7 +9,8 @@ import pytest
 
 from conftest import HERE
 
-NAMES = [line.split('"')[1] for line in (HERE / "guard.c").read_text().splitlines() if line.startswith('\t{"')]
+NAMES = [(program, line.split('"')[1]) for program in ("guard", "guard_ground")
+         for line in (HERE / f"{program}.c").read_text().splitlines() if line.startswith('\t{"')]
 # Names that are read at the next start of a shell, an editor, an agent or ward.
 READ_AT_START = (".bashrc", ".profile", ".ward.yaml", ".vscode/tasks.json", ".claude/settings.json")
 
@@ -22,6 +23,7 @@ def prepare(place):
     place.write(repository / "file", "content\n")
     for words in (["init", "-q", "-b", "main"], ["add", "file"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "one"]):
         assert place.run(["git", "-C", repository, *words])[0] == 0
+    assert place.run(["git", "clone", "-q", "--bare", repository, place.workspace / "mirror"])[0] == 0
     return "touch " + str(place.outside / "harmed")
 
 
@@ -45,23 +47,23 @@ def harm(place):
     return None
 
 
-def attack(place, name, off=()):
+def attack(place, program, name, off=()):
     command = prepare(place)
-    code, said = place.sandboxed([place.program("guard"), name, command], off=off)
+    code, said = place.sandboxed([place.program(program), name, command], off=off)
     assert code in (0, 1), said
     return harm(place), said
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_left_behind_runs_programs(place, name):
-    harmed, said = attack(place, name)
+@pytest.mark.parametrize("program, name", NAMES, ids=lambda part: part.replace("guard_ground", "ground"))
+def test_nothing_left_behind_runs_programs(place, program, name):
+    harmed, said = attack(place, program, name)
     assert harmed is None, said
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_attack_is_real(make_place, name):
+@pytest.mark.parametrize("program, name", NAMES, ids=lambda part: part.replace("guard_ground", "ground"))
+def test_attack_is_real(make_place, program, name):
     for _ in range(5):  # races are not won every time
-        harmed, said = attack(make_place("root" if os.geteuid() == 0 else "user"), name, off=("guard",))
+        harmed, said = attack(make_place("root" if os.geteuid() == 0 else "user"), program, name, off=("guard",))
         if harmed:
             return
     assert harmed, said

@@ -28,5 +28,7 @@ def test_every_attack_of_the_programs_is_tried():
             continue  # its table is read, and all of it tried
         text = source.read_text()
         for name in re.findall(r'^\t\{"([a-z0-9-]+)", \d', text, re.MULTILINE):
+            if source.stem == "guard":  # test_guard.py reads the names from there
+                continue
             tried = re.search(rf'(?<![\w-]){re.escape(name)}(?![\w-])', tests)
             assert tried or text.count(f'"{name}"') > 1, f"{source.name}: {name}"  # some call themselves

@@ -3,11 +3,13 @@
 #include "base/access.h"
 #include "base/path.h"
 
+#include <fnmatch.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -245,6 +247,46 @@ static void variables_in_paths(void **state)
 	}
 }
 
+/* fnmatch() is the oracle: it is right, but takes exponential time over many stars. */
+static void components_match_as_in_a_shell(void **state)
+{
+	static const char *const pieces[] = {"*",    "?",    "a",	    "b",    "ab",   "x",
+					     "[ab]", "[!a]", "[a-c]",	    "[]a]", "[a-]", "[^b]",
+					     "[",    "-",    "[[:alpha:]]", "[b"};
+	static const char letters[] = "abcx-[]1";
+	unsigned seed = 11, matched = 0;
+
+	(void)state;
+	for (int round = 0; round < 200000; round++) {
+		char pattern[128] = "", text[16] = "";
+		bool expected;
+
+		for (int i = rand_r(&seed) % 6; i > 0; i--)
+			strcat(pattern, pieces[(size_t)rand_r(&seed) % ELEMENTS(pieces)]);
+		for (int i = 0, length = rand_r(&seed) % 7; i < length; i++)
+			text[i] = letters[(size_t)rand_r(&seed) % (sizeof(letters) - 1)];
+		expected = fnmatch(pattern, text, FNM_NOESCAPE) == 0;
+		matched += expected;
+		if (path_component_matches(pattern, strlen(pattern), text, strlen(text)) !=
+		    expected)
+			fail_msg("'%s' on '%s' should%s match", pattern, text,
+				 expected ? "" : " not");
+	}
+	assert_true(matched > 1000);
+}
+
+static void many_stars_take_no_time(void **state)
+{
+	char text[256], pattern[] = "*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b";
+	clock_t begin = clock();
+
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	for (int i = 0; i < 100; i++)
+		assert_false(path_component_matches(pattern, strlen(pattern), text, sizeof(text)));
+	assert_true(clock() - begin < CLOCKS_PER_SEC);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +298,8 @@ int main(void)
 		cmocka_unit_test(one_more_deny_only_narrows),
 		cmocka_unit_test(the_innermost_area_is_found),
 		cmocka_unit_test(variables_in_paths),
+		cmocka_unit_test(components_match_as_in_a_shell),
+		cmocka_unit_test(many_stars_take_no_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
