@@ -29,14 +29,23 @@ int text_read(int fd, char **ret_text, size_t *ret_length)
 	return read_file(AT_FDCWD, link, GIT_CONFIG_LIMIT, ret_text, ret_length);
 }
 
-/* Written over first and cut after: a reader at the same time sees a mixture of old and new, never
- * nothing. */
+/* Written over first and cut after, with empty lines over what is cut: a reader in between, or
+ * whoever comes after we were killed there, finds the new text. */
 static int overwrite(int fd, const char *text, size_t length)
 {
-	size_t done = 0;
+	_cleanup_free_ char *padded = NULL;
+	size_t done = 0, whole = length;
+	struct stat st;
 
-	while (done < length) {
-		ssize_t n = pwrite(fd, text + done, length - done, (off_t)done);
+	if (fstat(fd, &st) == 0 && st.st_size > (off_t)length && st.st_size <= GIT_CONFIG_LIMIT)
+		whole = (size_t)st.st_size;
+	padded = malloc(whole + 1);
+	if (!padded)
+		abort();
+	memset(padded, '\n', whole);
+	memcpy(padded, text, length);
+	while (done < whole) {
+		ssize_t n = pwrite(fd, padded + done, whole - done, (off_t)done);
 
 		if (n < 0 && errno == EINTR)
 			continue;

@@ -12,11 +12,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
+#include <unistd.h>
 
 enum {
 	LOOKED_MOST = 1000, /* configurations that are read; those beyond are closed unread */
 	ENTRIES_MOST = 20000,
 	DEPTH = 16,
+	FRESH_MS = 10,
+	LOOKS = 5,
 };
 
 struct looking {
@@ -87,6 +91,21 @@ static int add(struct looking *looking, const char *path, const struct stat *st,
 	return masks_add(looking->masks, mask, ret_error);
 }
 
+/* The supervisor of another run writes such a file in place: what was read may be neither the old
+ * nor the new text. */
+static bool is_being_written(const char *path)
+{
+	struct timespec now;
+	struct stat st;
+	int64_t age;
+
+	if (stat(path, &st) < 0 || clock_gettime(CLOCK_REALTIME, &now) < 0)
+		return true;
+	age = (now.tv_sec - st.st_mtim.tv_sec) * 1000 +
+	      (now.tv_nsec - st.st_mtim.tv_nsec) / 1000000;
+	return age >= 0 && age < FRESH_MS;
+}
+
 /* 1: *ret_text is what may be seen, the caller frees it; 0: there is nothing to hide; -errno. The
  * text goes to init as one that ends with a NUL. */
 static int read_redacted(struct looking *looking, const char *path, char **ret_text)
@@ -97,9 +116,18 @@ static int read_redacted(struct looking *looking, const char *path, char **ret_t
 
 	if (looking->looked++ >= LOOKED_MOST)
 		return -E2BIG;
-	r = read_file(AT_FDCWD, path, GIT_CONFIG_LIMIT, &text, &length);
-	if (r == 0)
-		r = git_config_redact(text, length, &redacted, &redacted_length);
+	for (int look = 0;; look++) {
+		r = read_file(AT_FDCWD, path, GIT_CONFIG_LIMIT, &text, &length);
+		if (r == 0)
+			r = git_config_redact(text, length, &redacted, &redacted_length);
+		if (r == 1 || !is_being_written(path))
+			break;
+		if (look == LOOKS)
+			return -EBUSY;
+		free(STEAL(text));
+		free(STEAL(redacted));
+		usleep(FRESH_MS * 1000);
+	}
 	if (r == 1 && (looking->texts >= TEXTS_MOST || strlen(redacted) != redacted_length))
 		return -E2BIG;
 	if (r == 1)
