@@ -10,5 +10,5 @@
 /* Adds records as stage_landlock reads them: "KIND DEVICE INODE PATH" with a NUL; kinds are r (read
  * and execute), w (everything), l (list a directory, with all that is in it by name) and d (read
  * and write a device). */
-int allow_records(const struct sandbox *sandbox, const struct masks *masks,
-		  struct buffer *text, struct error **ret_error);
+int allow_records(const struct sandbox *sandbox, const struct masks *masks, struct buffer *text,
+		  struct error **ret_error);
