@@ -24,11 +24,9 @@ def test_every_attack_of_the_programs_is_tried():
     """A program's own table holds nothing that nobody calls."""
     tests = "".join(path.read_text() for path in HERE.glob("test_*.py"))
     for source in HERE.glob("*.c"):
-        if f'"{source.name}").read_text()' in tests:
-            continue  # its table is read, and all of it tried
+        if source.stem in ("guard", "guard_ground"):  # test_guard.py reads the names from there
+            continue
         text = source.read_text()
         for name in re.findall(r'^\t\{"([a-z0-9-]+)", \d', text, re.MULTILINE):
-            if source.stem == "guard":  # test_guard.py reads the names from there
-                continue
             tried = re.search(rf'(?<![\w-]){re.escape(name)}(?![\w-])', tests)
             assert tried or text.count(f'"{name}"') > 1, f"{source.name}: {name}"  # some call themselves
