@@ -64,6 +64,19 @@ int caller_fd(pid_t tid, int fd)
 	return copy < 0 ? -errno : copy;
 }
 
+int caller_object(pid_t tid, int fd)
+{
+	_cleanup_close_ int copy = caller_fd(tid, fd);
+	char link[64];
+	int object;
+
+	if (copy < 0)
+		return copy;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", copy);
+	object = open(link, O_PATH | O_CLOEXEC);
+	return object < 0 ? -errno : object;
+}
+
 void caller_name(pid_t tid, char name[static 32])
 {
 	char path[64];

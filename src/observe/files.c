@@ -184,7 +184,7 @@ static void serve_fd(struct observer *observer, const struct seccomp_notif *call
 		answer_continue(observer, call->id);
 		return;
 	}
-	fd = found.fd = caller_fd((pid_t)call->pid, (int)call->data.args[0]);
+	fd = found.fd = caller_object((pid_t)call->pid, (int)call->data.args[0]);
 	if (fd < 0 || fstat(fd, &found.st) < 0 || !still_waiting(observer, call->id)) {
 		answer(observer, call->id, fd < 0 ? -fd : EINTR);
 		return;

@@ -443,7 +443,7 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 		r = -ENOENT;
 	if (r == 0 && flags & AT_SYMLINK_FOLLOW && caller_fd_named(text) >= 0) {
 		/* How a file without a name gets one. */
-		fd = caller_fd((pid_t)call->pid, caller_fd_named(text));
+		fd = caller_object((pid_t)call->pid, caller_fd_named(text));
 		found = (struct found){.fd = fd, .exists = true};
 		r = fd < 0 ? fd : fstat(fd, &found.st) < 0 ? -errno : 0;
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);

@@ -93,12 +93,14 @@ bool answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t fla
 	struct seccomp_notif_addfd addfd = {
 		.id = id, .srcfd = (uint32_t)fd, .newfd_flags = (uint32_t)(flags & O_CLOEXEC)};
 	int number = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+	int errnum = errno;
 
+	/* Before the caller goes on: as long as we hold it for writing, nobody can execute it. */
+	close(fd);
 	if (number < 0)
-		answer(observer, id, errno); /* it has no room for one more */
+		answer(observer, id, errnum); /* it has no room for one more */
 	else
 		send_answer(observer, &(struct seccomp_notif_resp){.id = id, .val = number});
-	close(fd);
 	return number >= 0;
 }
 

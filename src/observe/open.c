@@ -202,10 +202,11 @@ void perform_reopen(struct observer *observer, const struct seccomp_notif *call,
 		    int number)
 {
 	_cleanup_close_ int copy = caller_fd((pid_t)call->pid, number);
-	int fd = copy < 0 ? copy : reopen(copy, flags, 0);
+	int fd = copy < 0 ? copy : reopen(copy, flags, 0), error = copy < 0 ? ENOENT : -fd;
 
+	close_fd(&copy);
 	if (fd < 0)
-		answer(observer, call->id, copy < 0 ? ENOENT : -fd);
+		answer(observer, call->id, error);
 	else
 		answer_with_fd(observer, call->id, fd, flags);
 }

@@ -144,3 +144,10 @@ def test_nothing_is_left_behind_by_a_kill(plain):
     allowed = {'.git', 'x', '.vscode', 'config', 'config.lock', 'hooks', 'info', 'exclude', 'refs', 'heads', 'tags', 'HEAD', 'description',
                'branches', 'objects', 'pack'}
     assert {name for name in names if not name.endswith('.sample')} <= allowed
+
+
+def test_what_was_just_written_can_be_executed(ward):
+    """Nobody but the writer holds a program for writing, not even for a moment."""
+    ward.file('copy.sh', 'i=0; while [ $i -lt 300 ]; do cp /bin/true t$i; ./t$i || exit 1; rm t$i; i=$((i+1)); done; echo all\n')
+    result = ward.result('--', 'sh', 'copy.sh')
+    assert result['stdout'] == 'all\n', result['stderr']
