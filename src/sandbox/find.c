@@ -198,12 +198,14 @@ static void set_top(struct finding *finding, struct file_rule *rule, const char 
 }
 
 /* The directory in which a pattern is looked for, links in it resolved. */
-static char *top_of(const struct file_rule *rule)
+static char *top_of(struct finding *finding, const struct file_rule *rule)
 {
 	_cleanup_free_ char *fixed = path_fixed_part(rule->pattern);
 	char real[PATH_MAX];
 	struct stat st;
 
+	if (finding->plain && strcmp(finding->plain, fixed) == 0)
+		return STEAL(fixed);
 	return path_real(fixed, real, &st) == 0 && S_ISDIR(st.st_mode) ? strdup(real) : NULL;
 }
 
@@ -244,7 +246,7 @@ static int walk_patterns(struct finding *finding, struct error **ret_error)
 		abort();
 	for (size_t i = 0; i < finding->rule_count; i++) {
 		struct file_rule *rule = &finding->own_rules[i];
-		_cleanup_free_ char *top = rule->exact ? NULL : top_of(rule);
+		_cleanup_free_ char *top = rule->exact ? NULL : top_of(finding, rule);
 
 		if (!top)
 			continue;
@@ -277,15 +279,23 @@ static int walk_patterns(struct finding *finding, struct error **ret_error)
 
 /* The parts of the path that lie in what commands can write must not be links: a command may have
  * put them there. 0, 1 where it is not there, or -1 where it leads elsewhere. */
-static int resolve_opening(const struct finding *finding, const char *path,
-			   char real[static PATH_MAX])
+static int resolve_opening(struct finding *finding, const char *path, char real[static PATH_MAX])
 {
 	_cleanup_free_ char *rest = strdup(path);
 	char *next = rest, *part;
 	struct stat whole;
 
-	if (path_real(path, real, &whole) == 0 && strcmp(real, path) == 0)
+	if (finding->plain && strcmp(finding->plain, path) == 0) {
+		strcpy(real, path);
+		return 0;
+	}
+	if (path_real(path, real, &whole) == 0 && strcmp(real, path) == 0) {
+		if (S_ISDIR(whole.st_mode)) {
+			free(finding->plain);
+			finding->plain = strdup(path);
+		}
 		return 0; /* mostly there is no link at all */
+	}
 	strcpy(real, "");
 	while ((part = strsep(&next, "/"))) {
 		char joined[PATH_MAX];
@@ -354,6 +364,20 @@ static void add_guards(struct finding *finding, const char *tree)
 	}
 }
 
+/* By the workspace or a rule; patterns may mean anything. */
+static bool may_be_written(const struct finding *finding, const char *path)
+{
+	const struct file_rules *rules = finding->search->rules;
+
+	if (path_is_under(path, finding->search->workspace))
+		return true;
+	for (size_t i = 0; i < rules->count; i++)
+		if (rules->items[i].access == ACCESS_WRITE &&
+		    (!rules->items[i].exact || path_is_under(path, rules->items[i].pattern)))
+			return true;
+	return false;
+}
+
 /* ward's own program may lie in the workspace (a clone of its repository), and is executed outside
  * at the next call: it and its launcher are read-only. */
 static void add_own_programs(struct finding *finding)
@@ -371,7 +395,7 @@ static void add_own_programs(struct finding *finding)
 	for (size_t i = 0; i < ELEMENTS(own); i++) {
 		_cleanup_free_ char *path = path_normalise(own[i]);
 
-		if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+		if (may_be_written(finding, path) && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
 			file_rules_add(&finding->guards, ACCESS_READ_ONLY, WEIGHT_SAID, path,
 				       "ward itself")
 				->hold = true;
@@ -479,6 +503,7 @@ int find_masks(const struct search *search, struct masks *ret_masks, struct erro
 	free(finding.points);
 	free(finding.found);
 	free(finding.own_rules);
+	free(finding.plain);
 	list_done(&finding.texts);
 	list_done(&finding.covered);
 	list_done(&finding.reopened);

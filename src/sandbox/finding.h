@@ -29,6 +29,8 @@ struct finding {
 	struct file_rules guards; /* of our own: names that run programs, ward itself */
 	struct list texts;	  /* of resolved patterns */
 	size_t opened, guarded;
+	char *plain; /* the last directory that was found to be a real path: many rules begin alike
+		      */
 	bool unheld; /* there is a repository that no mount holds */
 };
 
