@@ -228,15 +228,19 @@ int hold_look_later(struct observer *observer, int parent, const char *name, con
 {
 	struct holding *holding = &observer->holding;
 	struct later *later;
+	int copy;
 
 	if (holding->later_count >= LATER_MOST)
 		return -ENOSPC;
+	copy = fcntl(parent, F_DUPFD_CLOEXEC, 3);
+	if (copy < 0) /* what cannot be looked at again must not come into being */
+		return -errno;
 	holding->later =
 		reallocarray(holding->later, holding->later_count + 1, sizeof(*holding->later));
 	if (!holding->later)
 		abort();
 	later = &holding->later[holding->later_count++];
-	*later = (struct later){.parent = fcntl(parent, F_DUPFD_CLOEXEC, 3), .path = strdup(path)};
+	*later = (struct later){.parent = copy, .path = strdup(path)};
 	strcpy(later->name, name);
 	return 0;
 }

@@ -88,18 +88,17 @@ void answer_continue(struct observer *observer, uint64_t id)
 				      .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
 }
 
-bool answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags)
+int answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags)
 {
 	struct seccomp_notif_addfd addfd = {
 		.id = id, .srcfd = (uint32_t)fd, .newfd_flags = (uint32_t)(flags & O_CLOEXEC)};
 	int number = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
 
-	if (number < 0)
-		answer(observer, id, errno); /* it has no room for one more */
-	else
+	number = number < 0 ? -errno : number;
+	if (number >= 0)
 		send_answer(observer, &(struct seccomp_notif_resp){.id = id, .val = number});
 	close(fd);
-	return number >= 0;
+	return MIN(number, 0);
 }
 
 bool still_waiting(struct observer *observer, uint64_t id)

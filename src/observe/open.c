@@ -151,6 +151,14 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 	mode_t before;
 	int fd;
 
+	if (found->exists && S_ISFIFO(found->st.st_mode) && !host &&
+	    (flags & (O_ACCMODE | O_NONBLOCK | O_EXCL)) == O_WRONLY) {
+		/* Whoever opens a pipe for writing waits for a reader. */
+		if (!open_pipe(observer, call->id, found->fd, flags) &&
+		    !wait_for_reader(observer, call->id, found->fd, flags))
+			answer(observer, call->id, ENXIO);
+		return;
+	}
 	if (found->exists && (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) {
 		fd = -EEXIST;
 	} else if (found->exists && S_ISLNK(found->st.st_mode)) {
@@ -177,20 +185,37 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 	} else {
 		fd = create(call, trap, found->fd, found->name, flags);
 	}
-	if (fd < 0)
-		answer(observer, call->id, -fd);
-	else if (!answer_with_fd(observer, call->id, fd, flags) && !found->exists && !host)
-		(void)unlinkat(found->fd, found->name, 0); /* the kernel makes none then */
+	if (fd >= 0) {
+		fd = answer_with_fd(observer, call->id, fd, flags);
+		if (fd == 0)
+			return;
+		if (!found->exists && !host) /* without room the kernel makes no file */
+			(void)unlinkat(found->fd, found->name, 0);
+	}
+	answer(observer, call->id, -fd);
 }
 
 void perform_reopen(struct observer *observer, const struct seccomp_notif *call, uint64_t flags,
 		    int number)
 {
 	_cleanup_close_ int copy = caller_fd((pid_t)call->pid, number);
-	int fd = copy < 0 ? copy : reopen(copy, flags, 0);
+	int fd = copy < 0 ? -ENOENT : reopen(copy, flags, 0);
 
+	if (fd >= 0)
+		fd = answer_with_fd(observer, call->id, fd, flags);
 	if (fd < 0)
-		answer(observer, call->id, copy < 0 ? ENOENT : -fd);
-	else
-		answer_with_fd(observer, call->id, fd, flags);
+		answer(observer, call->id, -fd);
+}
+
+bool open_pipe(struct observer *observer, uint64_t id, int fd, uint64_t flags)
+{
+	int opened = reopen(fd, flags, 0);
+
+	if (opened == -ENXIO)
+		return false;
+	if (opened >= 0)
+		opened = answer_with_fd(observer, id, opened, flags);
+	if (opened < 0)
+		answer(observer, id, -opened);
+	return true;
 }
