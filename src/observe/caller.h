@@ -43,8 +43,8 @@ struct spot {
  * /proc that only the caller itself can follow. On success *ret_found holds an fd; close it. */
 int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 		struct found *ret_found);
-/* The same for a name. -EBUSY for a path that ends in no name (".", "..", "/"). *ret_spot holds an fd
- * on success; close it. */
+/* The same for a name. -EBUSY for a path that ends in no name (".", "..", "/"). *ret_spot holds an
+ * fd on success; close it. */
 int caller_find_name(int root, pid_t tid, int dirfd, const char *path, struct spot *ret_spot);
 /* The caller's fd that a path like /dev/stderr or /proc/self/fd/2 names, -1 for any other. */
 int caller_fd_named(const char *path);

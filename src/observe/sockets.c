@@ -405,7 +405,7 @@ static void bind_unix(struct observer *observer, const struct seccomp_notif *cal
 		answer(observer, call->id, r < 0 ? -r : EINTR);
 		return;
 	}
-	if (is_private(observer, found.path)) {
+	if (is_private(observer, found.path) && !observer->observed->alone) {
 		/* Nothing to be remembered, so the walls may decide, and the socket keeps the name
 		 * it was given. */
 		answer_continue(observer, call->id);
