@@ -38,7 +38,7 @@ int caller_text(pid_t tid, uint64_t address, char *text, size_t room)
 	return -ENAMETOOLONG;
 }
 
-static pid_t thread_group(pid_t tid)
+pid_t caller_group(pid_t tid)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[64];
@@ -57,7 +57,7 @@ int caller_fd(pid_t tid, int fd)
 	int copy;
 
 	if (pidfd < 0 && errno == EINVAL)
-		pidfd = sys_pidfd_open(thread_group(tid)); /* before Linux 6.9 */
+		pidfd = sys_pidfd_open(caller_group(tid)); /* before Linux 6.9 */
 	if (pidfd < 0)
 		return -ESRCH;
 	copy = sys_pidfd_getfd(pidfd, fd);

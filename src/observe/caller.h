@@ -26,6 +26,8 @@ int caller_bytes(pid_t tid, uint64_t address, void *data, size_t length);
 int caller_fd(pid_t tid, int fd);
 void caller_name(pid_t tid, char name[static 32]);
 mode_t caller_umask(pid_t tid);
+/* Its process; -1 where it is gone. */
+pid_t caller_group(pid_t tid);
 
 /* A name in a directory, as calls that shape names mean it: the last component is never followed.
  */

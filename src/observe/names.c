@@ -364,6 +364,7 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 	_cleanup_close_ int parent = -1, fd = -1, opened = -1;
 	int flags = trap->flags >= 0 ? (int)call->data.args[trap->flags] : 0;
 	char text[PATH_MAX], link[64];
+	const char *rule = NULL;
 	enum guard target, source;
 	struct found found;
 	struct spot spot;
@@ -394,6 +395,12 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 	}
 	if (r < 0 || !found.exists) {
 		answer(observer, call->id, r < 0 ? -r : ENOENT);
+		return;
+	}
+	/* A second name in what is writable would be a way to write it: by another mount the kernel
+	 * says the same. */
+	if (found.path[0] != '/' || !may_write(observer, found.path, &rule)) {
+		answer(observer, call->id, EXDEV);
 		return;
 	}
 	if (!find_spot(observer, call, trap, trap->directory2, trap->path2, &spot))

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
@@ -66,20 +67,31 @@ static int create(const struct seccomp_notif *call, const struct trap *trap, int
 	return fd < 0 ? -errnum : finish(fd, flags);
 }
 
-/* The caller's own terminal, by its name in the sandbox. */
-static int open_terminal(const struct observer *observer, pid_t tid, uint64_t flags)
+/* The number of the caller's own terminal; -1 for none. */
+static long terminal_of(pid_t tid)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[64];
 	const char *at;
 	unsigned device;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
 	if (read_file(AT_FDCWD, path, 4096, &text, NULL) < 0 || !(at = strrchr(text, ')')) ||
 	    sscanf(at + 1, " %*c %*d %*d %*d %u", &device) != 1 || device == 0)
+		return -1;
+	return (device & 0xff) | ((device >> 12) & 0xfff00);
+}
+
+/* It, by its name in the sandbox. */
+static int open_terminal(const struct observer *observer, pid_t tid, uint64_t flags)
+{
+	long number = terminal_of(tid);
+	char path[64];
+	int fd;
+
+	if (number < 0)
 		return -ENXIO;
-	snprintf(path, sizeof(path), "dev/pts/%u", (device & 0xff) | ((device >> 12) & 0xfff00));
+	snprintf(path, sizeof(path), "dev/pts/%ld", number);
 	fd = openat(observer->observed->root, path, (int)(flags & ~(uint64_t)O_CREAT) | CAREFUL);
 	return fd < 0 ? -errno : finish(fd, flags);
 }
@@ -99,7 +111,9 @@ static int open_special(const struct observer *observer, pid_t tid, const struct
 		return -ENXIO;
 	if (kind == 5 && number == 0)
 		return open_terminal(observer, tid, flags);
-	if (kind >= 136 && kind < 144) /* terminals of the sandbox: it has no others */
+	/* Terminals of the sandbox: it has no others, but where it shares /dev with the host. */
+	if (kind >= 136 && kind < 144 &&
+	    (!observer->observed->alone || (long)number == terminal_of(tid)))
 		return reopen(found->fd, flags, 0);
 	for (size_t i = 0; i < ELEMENTS(harmless); i++)
 		if (kind == 1 && number == harmless[i])
@@ -109,10 +123,15 @@ static int open_special(const struct observer *observer, pid_t tid, const struct
 
 /* A file of a process: one by which it sets up itself, or 0. With the others it would act on more
  * than itself, and we are not who it is. */
-static int open_process(const struct found *found, uint64_t flags)
+static int open_process(const struct observer *observer, pid_t tid, const struct found *found,
+			uint64_t flags)
 {
 	const char *name = path_last(found->path);
 
+	/* Where the others in /proc are the host's, only the caller's own. */
+	if (observer->observed->alone && strncmp(found->path, "/proc/", 6) == 0 &&
+	    atoi(found->path + 6) != caller_group(tid))
+		return 0;
 	for (size_t i = 0; i < ELEMENTS(own_settings); i++)
 		if (strcmp(name, own_settings[i]) == 0)
 			return reopen(found->fd, flags, 0);
@@ -175,7 +194,7 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 	} else if (host) {
 		fd = open_in_host(observer, call, trap, flags, found);
 	} else if (found->exists && path_is_under(found->path, "/proc")) {
-		fd = open_process(found, flags);
+		fd = open_process(observer, (pid_t)call->pid, found, flags);
 		if (fd == 0) {
 			refuse(observer, call, trap, "write", found->path, rule_process, EACCES);
 			return;
