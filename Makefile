@@ -80,12 +80,12 @@ unit: ## unit tests of the rooms
 
 end-to-end: ## tests through the real program
 	@echo "== end-to-end ($(BUILD))"
-	@WARD=$(abspath $(BUILD))/ward timeout -k 10 900 $(PYTEST) -m 'not soak' \
+	@WARD=$(abspath $(BUILD))/ward timeout -k 10 1800 $(PYTEST) -m 'not soak' \
 		--junitxml=$(BUILD)/reports/end-to-end.xml tests/end-to-end </dev/null
 
 escape: ## attack programs, which must fail
 	@echo "== escape ($(BUILD))"
-	@WARD=$(abspath $(BUILD))/ward timeout -k 10 600 $(PYTEST) -m 'not soak' \
+	@WARD=$(abspath $(BUILD))/ward timeout -k 10 1800 $(PYTEST) -m 'not soak' \
 		--junitxml=$(BUILD)/reports/escape.xml tests/escape </dev/null
 
 asan: ## the same suites with address and undefined-behaviour sanitizers

@@ -38,7 +38,7 @@ int caller_text(pid_t tid, uint64_t address, char *text, size_t room)
 	return -ENAMETOOLONG;
 }
 
-static pid_t thread_group(pid_t tid)
+pid_t caller_group(pid_t tid)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[64];
@@ -57,7 +57,7 @@ int caller_fd(pid_t tid, int fd)
 	int copy;
 
 	if (pidfd < 0 && errno == EINVAL)
-		pidfd = sys_pidfd_open(thread_group(tid)); /* before Linux 6.9 */
+		pidfd = sys_pidfd_open(caller_group(tid)); /* before Linux 6.9 */
 	if (pidfd < 0)
 		return -ESRCH;
 	copy = sys_pidfd_getfd(pidfd, fd);
@@ -277,10 +277,23 @@ static int split(char *path, char **ret_parent, char **ret_name)
 	return 0;
 }
 
+/* Below a root the kernel gives up on a path with .. in it while anybody renames anything. */
+static int look_up(int root, const char *path, int flags)
+{
+	enum { TRIES = 1000 };
+	int fd = -1;
+
+	for (int i = 0; i < TRIES; i++) {
+		fd = sys_openat2(root, path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
+	return fd;
+}
+
 int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 		struct found *ret_found)
 {
-	const uint64_t resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
 	char whole[2 * PATH_MAX], *parent, *name;
 	int r = absolute(tid, dirfd, path, whole, sizeof(whole));
 
@@ -291,8 +304,7 @@ int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 	for (int links = 0; links < LINKS_MOST; links++) {
 		char target[PATH_MAX];
 		ssize_t length;
-		int fd = sys_openat2(root, whole, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW),
-				     resolve);
+		int fd = look_up(root, whole, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
 
 		if (fd >= 0) {
 			ret_found->exists = true;
@@ -310,7 +322,7 @@ int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 		r = split(whole, &parent, &name);
 		if (r < 0)
 			return r;
-		fd = sys_openat2(root, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, resolve);
+		fd = look_up(root, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (fd < 0)
 			return -errno;
 		r = path_of(fd, ret_found->path, sizeof(ret_found->path) - NAME_MAX - 2);
@@ -342,7 +354,6 @@ int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 
 int caller_find_name(int root, pid_t tid, int dirfd, const char *path, struct spot *ret_spot)
 {
-	const uint64_t resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
 	char whole[2 * PATH_MAX], *parent, *name;
 	size_t length = strlen(path);
 	int r = absolute(tid, dirfd, path, whole, sizeof(whole));
@@ -355,13 +366,13 @@ int caller_find_name(int root, pid_t tid, int dirfd, const char *path, struct sp
 		_cleanup_close_ int fd = -1;
 
 		if (r == 0) /* the way to it must be there all the same */
-			fd = sys_openat2(root, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, resolve);
+			fd = look_up(root, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		return r == 0 && fd < 0 ? -errno : -EBUSY;
 	}
 	if (r < 0)
 		return r;
 	ret_spot->slash = length > 0 && path[length - 1] == '/';
-	ret_spot->parent = sys_openat2(root, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, resolve);
+	ret_spot->parent = look_up(root, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (ret_spot->parent < 0)
 		return -errno;
 	strcpy(ret_spot->name, name);

@@ -24,11 +24,13 @@ int caller_text(pid_t tid, uint64_t address, char *text, size_t room);
 int caller_bytes(pid_t tid, uint64_t address, void *data, size_t length);
 /* A copy of one of its fds, or -errno. */
 int caller_fd(pid_t tid, int fd);
-/* What one of its fds is open on, O_PATH: a copy of the fd itself would keep a program that was just
- * written from being executed for as long as we hold it. -errno. */
+/* What one of its fds is open on, O_PATH: a copy of the fd itself would keep a program that was
+ * just written from being executed for as long as we hold it. -errno. */
 int caller_object(pid_t tid, int fd);
 void caller_name(pid_t tid, char name[static 32]);
 mode_t caller_umask(pid_t tid);
+/* Its process; -1 where it is gone. */
+pid_t caller_group(pid_t tid);
 
 /* A name in a directory, as calls that shape names mean it: the last component is never followed.
  */

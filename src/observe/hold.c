@@ -229,15 +229,19 @@ int hold_look_later(struct observer *observer, int parent, const char *name, con
 {
 	struct holding *holding = &observer->holding;
 	struct later *later;
+	int copy;
 
 	if (holding->later_count >= LATER_MOST)
 		return -ENOSPC;
+	copy = fcntl(parent, F_DUPFD_CLOEXEC, 3);
+	if (copy < 0) /* what cannot be looked at again must not come into being */
+		return -errno;
 	holding->later =
 		reallocarray(holding->later, holding->later_count + 1, sizeof(*holding->later));
 	if (!holding->later)
 		abort();
 	later = &holding->later[holding->later_count++];
-	*later = (struct later){.parent = fcntl(parent, F_DUPFD_CLOEXEC, 3), .path = strdup(path)};
+	*later = (struct later){.parent = copy, .path = strdup(path)};
 	strcpy(later->name, name);
 	return 0;
 }
@@ -471,17 +475,20 @@ int hold_adopt(struct observer *observer, const char *directory, char why[static
 
 /* `gitdir: PATH` may lead only to a part of a repository that is guarded itself. */
 static bool leads_to_repository(const struct observer *observer, const char *directory,
-				const char *text)
+				const char *text, size_t length)
 {
 	char real[PATH_MAX];
 	_cleanup_free_ char *path = NULL, *target = NULL;
 	struct guard_place parent, place;
 	const char *top;
 
-	if (strncmp(text, "gitdir: ", 8) != 0)
+	while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == '\r'))
+		length--;
+	/* All of it is the path for git, whatever lies in it. */
+	if (length <= 8 || strncmp(text, "gitdir: ", 8) != 0)
 		return false;
-	target = strndup(text + 8, strcspn(text + 8, "\r\n"));
-	if (!target || !*target)
+	target = strndup(text + 8, length - 8);
+	if (!target || strlen(target) != length - 8 || strpbrk(target, "\r\n"))
 		return false;
 	path = path_resolve(directory, NULL, target);
 	if (!realpath(path, real))
@@ -513,7 +520,7 @@ static bool is_in_order(const struct observer *observer, const struct later *lat
 		return true;
 	if (guard_is(later->name, "commondir"))
 		return strcmp(text, "../..\n") == 0 || strcmp(text, "../..") == 0;
-	return leads_to_repository(observer, directory, text);
+	return leads_to_repository(observer, directory, text, length);
 }
 
 /* Moved out of the way, where it can be looked at; removed where it cannot be moved. */

@@ -462,6 +462,12 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 		answer(observer, call->id, r < 0 ? -r : ENOENT);
 		return;
 	}
+	/* A second name in what is writable would be a way to write it: by another mount the kernel
+	 * says the same. */
+	if (found.path[0] != '/' || !may_write(observer, found.path, &rule)) {
+		answer(observer, call->id, EXDEV);
+		return;
+	}
 	if (!find_spot(observer, call, trap, trap->directory2, trap->path2, &spot))
 		return;
 	parent = spot.parent;

@@ -88,7 +88,7 @@ void answer_continue(struct observer *observer, uint64_t id)
 				      .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
 }
 
-bool answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags)
+int answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags)
 {
 	struct seccomp_notif_addfd addfd = {
 		.id = id, .srcfd = (uint32_t)fd, .newfd_flags = (uint32_t)(flags & O_CLOEXEC)};
@@ -98,10 +98,9 @@ bool answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t fla
 	/* Before the caller goes on: as long as we hold it for writing, nobody can execute it. */
 	close(fd);
 	if (number < 0)
-		answer(observer, id, errnum); /* it has no room for one more */
-	else
-		send_answer(observer, &(struct seccomp_notif_resp){.id = id, .val = number});
-	return number >= 0;
+		return -errnum; /* it has no room for one more */
+	send_answer(observer, &(struct seccomp_notif_resp){.id = id, .val = number});
+	return 0;
 }
 
 bool still_waiting(struct observer *observer, uint64_t id)

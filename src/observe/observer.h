@@ -12,16 +12,19 @@
 #include <linux/seccomp.h>
 #include <sys/socket.h>
 
-/* A connect that the supervisor makes for a caller that waits. */
+/* A connect that the supervisor makes for a caller that waits, or the open of a pipe nobody reads
+ * yet.
+ */
 struct waiting {
 	struct waiting *next;
 	uint64_t id;
-	int socket; /* our copy */
-	bool again; /* AF_UNIX with a full queue: to be tried again, else waiting for the handshake
-		     */
+	int socket; /* our copy; -1 for an open */
+	bool again; /* AF_UNIX with a full queue, and opens: to be tried again, else waiting for the
+		       handshake */
 	struct sockaddr_storage address;
 	socklen_t length;
-	int target; /* O_PATH of a unix socket's inode, -1 */
+	int target;	/* O_PATH of a unix socket's inode or of the pipe, -1 */
+	uint64_t flags; /* of the open */
 };
 
 struct bound {
@@ -105,9 +108,9 @@ bool holds_denied(const struct observer *observer, const char *path);
 /* The same for a path below a directory that is masked; text: as the caller says it. */
 bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *call,
 		       const struct trap *trap, int directory, const char *text);
-/* Puts an fd of ours into the caller's table as the call's result; false if there was no room,
- * which is then the answer. Takes ownership. */
-bool answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
+/* Puts an fd of ours into the caller's table as the call's result. -errno where it has no room:
+ * then nothing was answered. Takes ownership. */
+int answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
 /* An argument as an fd; `otherwise` where the call has none. */
 int argument(const struct seccomp_notif *call, int index, int otherwise);
 
@@ -141,6 +144,10 @@ void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 		   const struct trap *trap);
 void serve_processes(struct observer *observer, const struct seccomp_notif *call,
 		     const struct trap *trap);
+/* Tries to open a pipe for writing; false while nobody reads it, and nothing was answered. */
+bool open_pipe(struct observer *observer, uint64_t id, int fd, uint64_t flags);
+/* To be tried again until somebody does. False where too many wait. */
+bool wait_for_reader(struct observer *observer, uint64_t id, int fd, uint64_t flags);
 /* Connects that wait: the handshake of one has come to its end, or it is time to try again. */
 void serve_waiting(struct observer *observer);
 void drop_waiting(struct observer *observer);

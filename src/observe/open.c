@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
@@ -124,10 +125,15 @@ static int open_special(const struct observer *observer, pid_t tid, const struct
 
 /* A file of a process: one by which it sets up itself, or 0. With the others it would act on more
  * than itself, and we are not who it is. */
-static int open_process(const struct found *found, uint64_t flags)
+static int open_process(const struct observer *observer, pid_t tid, const struct found *found,
+			uint64_t flags)
 {
 	const char *name = path_last(found->path);
 
+	/* Where the others in /proc are the host's, only the caller's own. */
+	if (observer->observed->alone && strncmp(found->path, "/proc/", 6) == 0 &&
+	    atoi(found->path + 6) != caller_group(tid))
+		return 0;
 	for (size_t i = 0; i < ELEMENTS(own_settings); i++)
 		if (strcmp(name, own_settings[i]) == 0)
 			return reopen(found->fd, flags, 0);
@@ -166,6 +172,14 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 	mode_t before;
 	int fd;
 
+	if (found->exists && S_ISFIFO(found->st.st_mode) && !host &&
+	    (flags & (O_ACCMODE | O_NONBLOCK | O_EXCL)) == O_WRONLY) {
+		/* Whoever opens a pipe for writing waits for a reader. */
+		if (!open_pipe(observer, call->id, found->fd, flags) &&
+		    !wait_for_reader(observer, call->id, found->fd, flags))
+			answer(observer, call->id, ENXIO);
+		return;
+	}
 	if (found->exists && (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) {
 		fd = -EEXIST;
 	} else if (found->exists && S_ISLNK(found->st.st_mode)) {
@@ -182,7 +196,7 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 	} else if (host) {
 		fd = open_in_host(observer, call, trap, flags, found);
 	} else if (found->exists && path_is_under(found->path, "/proc")) {
-		fd = open_process(found, flags);
+		fd = open_process(observer, (pid_t)call->pid, found, flags);
 		if (fd == 0) {
 			refuse(observer, call, trap, "write", found->path, rule_process, EACCES);
 			return;
@@ -192,21 +206,38 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 	} else {
 		fd = create(call, trap, found->fd, found->name, flags);
 	}
-	if (fd < 0)
-		answer(observer, call->id, -fd);
-	else if (!answer_with_fd(observer, call->id, fd, flags) && !found->exists && !host)
-		(void)unlinkat(found->fd, found->name, 0); /* the kernel makes none then */
+	if (fd >= 0) {
+		fd = answer_with_fd(observer, call->id, fd, flags);
+		if (fd == 0)
+			return;
+		if (!found->exists && !host) /* without room the kernel makes no file */
+			(void)unlinkat(found->fd, found->name, 0);
+	}
+	answer(observer, call->id, -fd);
 }
 
 void perform_reopen(struct observer *observer, const struct seccomp_notif *call, uint64_t flags,
 		    int number)
 {
 	_cleanup_close_ int copy = caller_fd((pid_t)call->pid, number);
-	int fd = copy < 0 ? copy : reopen(copy, flags, 0), error = copy < 0 ? ENOENT : -fd;
+	int fd = copy < 0 ? -ENOENT : reopen(copy, flags, 0);
 
 	close_fd(&copy);
+	if (fd >= 0)
+		fd = answer_with_fd(observer, call->id, fd, flags);
 	if (fd < 0)
-		answer(observer, call->id, error);
-	else
-		answer_with_fd(observer, call->id, fd, flags);
+		answer(observer, call->id, -fd);
+}
+
+bool open_pipe(struct observer *observer, uint64_t id, int fd, uint64_t flags)
+{
+	int opened = reopen(fd, flags, 0);
+
+	if (opened == -ENXIO)
+		return false;
+	if (opened >= 0)
+		opened = answer_with_fd(observer, id, opened, flags);
+	if (opened < 0)
+		answer(observer, id, -opened);
+	return true;
 }

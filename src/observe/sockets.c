@@ -121,7 +121,7 @@ static void wait_for(struct observer *observer, uint64_t id, int fd, int target,
 
 	if (!waiting)
 		abort();
-	*waiting = (struct waiting){observer->waiting, id, fd, again, {0}, length, target};
+	*waiting = (struct waiting){observer->waiting, id, fd, again, {0}, length, target, 0};
 	memcpy(&waiting->address, address, length);
 	observer->waiting = waiting;
 	observer->waiting_count++;
@@ -129,6 +129,20 @@ static void wait_for(struct observer *observer, uint64_t id, int fd, int target,
 		set_timer(observer);
 	else
 		epoll_ctl(observer->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+bool wait_for_reader(struct observer *observer, uint64_t id, int fd, uint64_t flags)
+{
+	static const struct sockaddr none;
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	if (copy < 0 || observer->waiting_count >= WAITING_MOST) {
+		close_fd(&copy);
+		return false;
+	}
+	wait_for(observer, id, /* fd= */ -1, copy, /* again= */ true, &none, sizeof(none));
+	observer->waiting->flags = flags;
+	return true;
 }
 
 /* Connects without blocking whatever the socket's own mode; the caller's flags are as before when
@@ -184,6 +198,8 @@ static bool finish(struct observer *observer, struct waiting *waiting)
 
 	if (!still_waiting(observer, waiting->id))
 		return true;
+	if (waiting->socket < 0)
+		return open_pipe(observer, waiting->id, waiting->target, waiting->flags);
 	if (waiting->again) {
 		error = connect_now(waiting->socket, waiting->target,
 				    (const struct sockaddr *)&waiting->address, waiting->length,
@@ -389,7 +405,7 @@ static void bind_unix(struct observer *observer, const struct seccomp_notif *cal
 		answer(observer, call->id, r < 0 ? -r : EINTR);
 		return;
 	}
-	if (is_private(observer, found.path)) {
+	if (is_private(observer, found.path) && !observer->observed->alone) {
 		/* Nothing to be remembered, so the walls may decide, and the socket keeps the name
 		 * it was given. */
 		answer_continue(observer, call->id);

@@ -119,9 +119,9 @@ static int deny_path(struct finding *finding, const struct file_rule *rule, cons
 	return add_point(finding, real, rule, &st, ret_error);
 }
 
-static bool is_repository(const char *directory)
+static bool has_both(const char *directory, const char *one, const char *other)
 {
-	static const char *const parts[] = {"objects", "refs"};
+	const char *const parts[] = {one, other};
 	char path[PATH_MAX];
 	struct stat st;
 
@@ -131,6 +131,11 @@ static bool is_repository(const char *directory)
 		    lstat(path, &st) < 0)
 			return false;
 	return true;
+}
+
+static bool is_repository(const char *directory)
+{
+	return has_both(directory, "objects", "refs");
 }
 
 /* A repository by its content alone: its parts are known to the supervisor, who then performs every
@@ -145,7 +150,8 @@ static void look_for_repository(struct finding *finding, const char *sign)
 		    (!tree || strlen(finding->trees.items[i]) < strlen(tree)))
 			tree = finding->trees.items[i];
 	if (tree && guard_ground_of(tree, directory).ground != GROUND_REPOSITORY)
-		finding->unheld |= is_repository(directory);
+		finding->unheld |= is_repository(directory) ||
+				   has_both(directory, "commondir", "config.worktree");
 }
 
 static int found(void *data, const struct file_rule *rule, const char *path,

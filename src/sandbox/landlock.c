@@ -184,6 +184,41 @@ int stage_landlock(const struct landlock_ground *ground, struct failure *failure
 	return r;
 }
 
+/* A second layer, because whether there is a supervisor is known last. A call that goes on after
+ * the supervisor's look is read again by the kernel: whatever it says by then, it makes no name
+ * where names are guarded. */
+int stage_names(const struct rung *rung, struct failure *failure)
+{
+	const struct landlock_ruleset attr = {.fs = LANDLOCK_MAKE_CHAR | LANDLOCK_MAKE_DIR |
+						    LANDLOCK_MAKE_REG | LANDLOCK_MAKE_SOCK |
+						    LANDLOCK_MAKE_FIFO | LANDLOCK_MAKE_BLOCK |
+						    LANDLOCK_MAKE_SYM};
+	const unsigned needed =
+		WALL_BIT(WALL_LANDLOCK) | WALL_BIT(WALL_NOTIFY) | WALL_BIT(WALL_GUARD);
+	int ruleset, r = 0;
+
+	if ((rung->walls & needed) != needed)
+		return 0;
+	ruleset = sys_landlock_create(&attr, sizeof(attr));
+	if (ruleset < 0)
+		return stage_fail(failure, "making", "the Landlock ruleset of names");
+	for (size_t i = 0; i < ELEMENTS(landlock_paths) && r == 0; i++) {
+		int fd;
+
+		if (landlock_paths[i].rights != OWN ||
+		    !(rung->walls & WALL_BIT(landlock_paths[i].only_with)))
+			continue;
+		fd = open(landlock_paths[i].path, O_PATH | O_CLOEXEC);
+		r = allow(ruleset, fd, landlock_paths[i].path, LANDLOCK_MAKE_SOCK, attr.fs,
+			  failure);
+		close_fd(&fd);
+	}
+	if (r == 0 && sys_landlock_restrict(ruleset) < 0)
+		r = stage_fail(failure, "entering", "the Landlock ruleset of names");
+	close(ruleset);
+	return r;
+}
+
 int landlock_leave_init(int abi)
 {
 	const struct landlock_ruleset attr = {.scoped = LANDLOCK_SCOPE_SIGNAL};

@@ -58,6 +58,8 @@ int stage_landlock(const struct landlock_ground *ground, struct failure *failure
 /* In the command, where there is no pid namespace: a domain below init's, from which init cannot be
  * signalled or traced. 0, or -1 with errno. */
 int landlock_leave_init(int abi);
+/* From here on only the supervisor makes names; but for sockets in what is the sandbox's own. */
+int stage_names(const struct rung *rung, struct failure *failure);
 /* Resource limits of the command. */
 int stage_limits(const struct sandbox *sandbox, unsigned walls, struct failure *failure);
 /* Empty capability sets, locked securebits. */

@@ -349,7 +349,8 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 	if (stage_filter(sandbox, rung, lacks_network_wall(ground, rung), pass, &report->listener,
 			 failure) < 0)
 		return -1;
-	return check_rung(sandbox, rung, failure); /* notification may have been lost last */
+	/* Notification may have been lost last. */
+	return check_rung(sandbox, rung, failure) < 0 ? -1 : stage_names(rung, failure);
 }
 
 extern char **environ;

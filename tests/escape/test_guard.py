@@ -67,3 +67,33 @@ def test_attack_is_real(make_place, program, name):
         if harmed:
             return
     assert harmed, said
+
+
+def closed_places(place):
+    """A directory that is read-only by a rule, one that is denied, and one outside."""
+    directories = [place.workspace / "kept", place.workspace / "denied", place.outside / "other"]
+    for directory in directories:
+        place.write(directory / "file", "as it was\n")
+    place.write(place.workspace / "deep/file", "")
+    return directories
+
+
+def state_of(directories):
+    return [(path.name, path.stat().st_mode, path.read_text()) for directory in directories for path in sorted(directory.iterdir())]
+
+
+def test_supervisor_does_nothing_for_the_command_that_it_may_not_do_itself(place):
+    directories = closed_places(place)
+    before = state_of(directories)
+    program = place.copy(HERE / "deputy.py", place.workspace / "deputy.py")
+    code, said = place.sandboxed(["/usr/bin/python3", program, *directories], flags=["--read-only", "kept", "--deny", "denied"],
+                                 timeout=60)
+    assert (code, said) == (0, "")
+    assert state_of(directories) == before
+
+
+def test_what_the_supervisor_is_asked_for_is_possible_without_ward(place):
+    directories = closed_places(place)
+    code, said = place.run(["/usr/bin/python3", HERE / "deputy.py" if os.geteuid() != 0 else place.copy(
+        HERE / "deputy.py", place.workspace / "deputy.py"), *directories])
+    assert code == 0 and all(said.count(f": {directory}\n") >= 8 for directory in directories), said

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names that run programs: what a path is, wherever it lies and however it is written. */
+#include "base/guard.h"
+#include "base/macro.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void each_path_is_what_the_table_says(void **state)
+{
+	static const struct {
+		const char *path;
+		enum guard guard;
+	} table[] = {
+		{"/w/file", GUARD_FREE},
+		{"/w/a/.git", GUARD_HOLDER},
+		{"/w/a/.git/HEAD", GUARD_KEPT},
+		{"/w/a/.git/config", GUARD_CONFIG},
+		{"/w/a/.git/hooks/pre-commit", GUARD_CLOSED},
+		{"/w/a/.git/hooks/x.sample", GUARD_KEPT},
+		{"/w/a/.git/objects/ab/cd", GUARD_OPEN},
+		{"/w/a/.git/objects/x/.git", GUARD_HOLDER},
+		{"/w/a/.git/objects/x/.git/config", GUARD_CONFIG},
+		{"/w/a/.git/objects/x/.bashrc", GUARD_CLOSED},
+		{"/w/a/.git/modules/x/config", GUARD_CONFIG},
+		{"/w/a/.git/modules/objects/config", GUARD_CONFIG},
+		{"/w/a/.git/modules/x/objects/ab", GUARD_OPEN},
+		{"/w/a/.git/modules/x/.vscode/tasks.json", GUARD_CLOSED},
+		{"/w/a/.git/worktrees/info/commondir", GUARD_LATER},
+		{"/w/a/.git/worktrees/x/config.worktree", GUARD_CONFIG},
+		{"/w/.vscode/notes", GUARD_KEPT},
+		{"/w/.vscode/tasks.json", GUARD_CLOSED},
+		{"/w/.vscode/x/.git/config", GUARD_CONFIG},
+		{"/w/.vscode/x/y/.profile", GUARD_CLOSED},
+		{"/w/commondir", GUARD_CLOSED},
+		/* As file systems fold them. */
+		{"/w/.GIT/CONFIG", GUARD_CONFIG},
+		{"/w/git~1/config", GUARD_CONFIG},
+		{"/w/.git./config", GUARD_CONFIG},
+		{"/w/.git /hooks/pre-commit", GUARD_CLOSED},
+		{"/w/.g\u200cit/config", GUARD_CONFIG},
+		{"/w/.\ufeffgit/con\ufb01g", GUARD_CONFIG},
+		{"/w/.pro\ufb01le", GUARD_CLOSED},
+		{"/w/.ba\u017fhrc", GUARD_CLOSED},
+		{"/w/.v\u017fcode/ta\u017f\u212as.json", GUARD_CLOSED},
+		{"/w/.git\xff/config", GUARD_FREE},
+		{"/w/git~x/config", GUARD_FREE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(table); i++)
+		if (guard_path("/w", table[i].path, NULL) != table[i].guard)
+			fail_msg("%s: %d", table[i].path, guard_path("/w", table[i].path, NULL));
+}
+
+static void a_directory_moves_only_to_where_the_same_names_are_guarded(void **state)
+{
+	static const struct {
+		const char *from, *to;
+		bool may;
+	} table[] = {
+		{"/w/x", "/w/y", true},
+		{"/w/x", "/w/.git/objects/x", true},
+		{"/w/.git/objects/x", "/w/x", true},
+		{"/w/.git/modules/x", "/w/.git/modules/y", true},
+		{"/w/.git", "/w/y.git", true},
+		{"/w/x", "/w/.git/modules/x", false},
+		{"/w/.git/lfs", "/w/.git/modules", false},
+		{"/w/.git/x", "/w/.git/modules", false},
+		{"/w/.git/worktrees/x", "/w/.git/modules/x", false},
+		{"/w/.vscode", "/w/.git", false},
+		{"/w/.vscode", "/w/.claude", false},
+		{"/w/.vscode/x", "/w/.git/modules/x", false},
+		{"/w/.zed", "/w/.git/hooks", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(table); i++) {
+		struct guard_place from = guard_ground_of("/w", table[i].from),
+				   to = guard_ground_of("/w", table[i].to);
+
+		if (guard_may_move(&from, &to) != table[i].may)
+			fail_msg("%s to %s", table[i].from, table[i].to);
+	}
+}
+
+static void the_longest_name_is_looked_at_to_its_end(void **state)
+{
+	char path[300] = "/w/", folded[NAME_MAX + 1];
+
+	(void)state;
+	memset(path + 3, 'x', NAME_MAX - 4);
+	strcpy(path + 3 + NAME_MAX - 4, ".git");
+	assert_int_equal(guard_path("/w", path, NULL), GUARD_HOLDER);
+	memset(path + 3, 0xc3, NAME_MAX);
+	path[3 + NAME_MAX] = '\0';
+	guard_fold(path + 3, folded);
+	assert_int_equal(strlen(folded), NAME_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_path_is_what_the_table_says),
+		cmocka_unit_test(a_directory_moves_only_to_where_the_same_names_are_guarded),
+		cmocka_unit_test(the_longest_name_is_looked_at_to_its_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
