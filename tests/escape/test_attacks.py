@@ -117,8 +117,9 @@ ATTACKS = [
     Attack("streams", "notifications", (), needs=("leak",), real=()),
 
     # Masked files.
-    *each("masks", "read through-root through-thread-root through-cwd through-directory through-fd through-link change-mode "
-          "rename-parent", ("masks",), words=ENVIRONMENT_FILE, needs=("secret",)),
+    *each("masks", "read through-root through-thread-root through-cwd through-directory through-fd through-link change-mode",
+          ("masks",), words=ENVIRONMENT_FILE, needs=("secret",)),
+    Attack("masks", "rename-parent", ("masks", "notify"), ENVIRONMENT_FILE, needs=("secret",)),
     Attack("masks", "hard-link", ("masks", "notify"), ENVIRONMENT_FILE, needs=("secret",)),
     *each("masks", "rename exchange remove overwrite", ("masks", "notify"), words=ENVIRONMENT_FILE, needs=("secret",)),
     *each("masks", "read through-root through-fd through-link change-mode", ("masks",),

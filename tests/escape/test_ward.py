@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+from conftest import REFUSED
+
 
 def is_static(program):
     """True for an ELF file that no loader is asked for."""
@@ -59,10 +61,12 @@ def test_closed_descriptors_are_not_filled_with_ward_s_own(place, closed):
 
 
 def test_ward_inside_ward_gains_nothing(place):
-    """It cannot be built there; it must say so, and not run the command without walls."""
-    code, said = place.sandboxed([place.ward, "run", "--", "touch", "ran"], environment=place.environment(HOME="/tmp"))
-    assert code == 125, said
-    assert not (place.workspace / "ran").exists()
+    """It stands on a lower rung there, if at all; the outer walls are as before."""
+    for name in ("open", "create", "chmod"):
+        code, said = place.sandboxed([place.ward, "run", "--", place.program("files"), name, place.file, place.outside],
+                                     environment=place.environment(HOME="/tmp"))
+        assert code in (REFUSED, 125), said
+    assert place.file.read_text() == "outside\n" and sorted(os.listdir(place.outside)) == ["empty", "file", "pipe"]
 
 
 def test_level_none_inside_ward_gains_nothing(place):
