@@ -193,8 +193,8 @@ int stage_names(const struct rung *rung, struct failure *failure)
 						    LANDLOCK_MAKE_REG | LANDLOCK_MAKE_SOCK |
 						    LANDLOCK_MAKE_FIFO | LANDLOCK_MAKE_BLOCK |
 						    LANDLOCK_MAKE_SYM};
-	const unsigned needed =
-		WALL_BIT(WALL_LANDLOCK) | WALL_BIT(WALL_NOTIFY) | WALL_BIT(WALL_GUARD);
+	const unsigned needed = WALL_BIT(WALL_LANDLOCK) | WALL_BIT(WALL_SECCOMP) |
+				WALL_BIT(WALL_NOTIFY) | WALL_BIT(WALL_GUARD);
 	int ruleset, r = 0;
 
 	if ((rung->walls & needed) != needed)

@@ -62,7 +62,8 @@ static const char essential[] =
 	"rt_sigaction rt_sigprocmask rt_sigreturn restart_syscall vfork clone poll waitid wait4 "
 	"kill "
 	"ioctl fcntl dup2 setpgid setsid getpid prctl signalfd4 close_range getrusage "
-	"clock_nanosleep clock_gettime";
+	"clock_nanosleep clock_gettime landlock_create_ruleset landlock_add_rule "
+	"landlock_restrict_self";
 
 bool call_set_is_empty(const struct call_set *set)
 {
