@@ -417,7 +417,10 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 {
 	const unsigned masked =
 		WALL_BIT(WALL_MOUNT_NAMESPACE) | WALL_BIT(WALL_MASKS) | WALL_BIT(WALL_RUN);
-	const struct observed observed = {
+	struct attendant attendant = {.fd = -1, .serve = serve_observer};
+	int r = 0;
+
+	flow->observed = (struct observed){
 		.listener = flow->entry.listener,
 		.names = flow->entry.names,
 		.root = flow->entry.root,
@@ -440,13 +443,10 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.control = flow->entry.control,
 		.disk = flow->verdict.limits.disk,
 	};
-	struct attendant attendant = {.fd = -1, .serve = serve_observer};
-	int r = 0;
-
 	if (flow->entry.walls & WALL_BIT(WALL_TMP) && !list_has(&flow->masks.writable, "/tmp"))
 		areas_add(&flow->masks.areas, "/tmp", STATE_WRITABLE, AREA_PRIVATE);
-	if (flow->entry.listener >= 0 || observed.covered) {
-		r = observer_new(&observed, &flow->observer, ret_error);
+	if (flow->entry.listener >= 0 || flow->observed.covered) {
+		r = observer_new(&flow->observed, &flow->observer, ret_error);
 		if (r == 0)
 			attendant = (struct attendant){.fd = observer_fd(flow->observer),
 						       .serve = serve_observer,
@@ -456,6 +456,8 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	if (r == 0)
 		r = run_serve(&flow->entry, &flow->streams, &flow->verdict.limits, flow->group,
 			      &attendant, outcome, ret_error);
+	if (flow->observer) /* however it ended */
+		observer_end(flow->observer, &flow->result->warnings);
 	if (r == 0 && flow->observer) {
 		*ret_error = observer_take_failure(flow->observer);
 		r = *ret_error ? -(*ret_error)->code : 0;
@@ -492,7 +494,6 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 	for (size_t i = 0; i < flow->mask_paths.count; i++)
 		list_add(&attempt->masks, flow->mask_paths.items[i]);
 	if (flow->observer) {
-		observer_end(flow->observer, &result->warnings);
 		observer_take_denials(flow->observer, attempt);
 		observer_unlisted(flow->observer, &beyond, &unread);
 		observer_warn(flow->observer, &result->warnings);

@@ -53,6 +53,7 @@ struct flow {
 	struct entry entry;
 	enum level entry_level;
 	enum network entry_network;
+	struct observed observed; /* what the observer borrows */
 	struct observer *observer;
 };
 
