@@ -63,7 +63,7 @@ static const char essential[] =
 	"kill "
 	"ioctl fcntl dup2 setpgid setsid getpid prctl signalfd4 close_range getrusage "
 	"clock_nanosleep clock_gettime landlock_create_ruleset landlock_add_rule "
-	"landlock_restrict_self";
+	"landlock_restrict_self sigaltstack";
 
 bool call_set_is_empty(const struct call_set *set)
 {
