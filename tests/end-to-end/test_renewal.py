@@ -32,7 +32,8 @@ def read():
 open('ready', 'w').close()
 while rounds % 64 or not os.path.exists(stop):
     if read():
-        seen.append(now())
+        # What is kept of the output is bounded: of reads close together the last one tells.
+        seen[len(seen) - bool(seen and now() - seen[-1] < 0.0002):] = [now()]
     rounds += 1
 time.sleep(0.3)
 print(json.dumps({'seen': seen, 'rounds': rounds, 'last': read()}))
