@@ -27,19 +27,6 @@ enum { SEARCHES = 5 };
 
 extern char **environ;
 
-void flow_say(const struct flow *flow, const char *format, ...)
-{
-	_cleanup_free_ char *text = NULL;
-	va_list arguments;
-
-	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		abort();
-	va_end(arguments);
-	if (flow->audience)
-		flow->audience->say(flow->audience->data, text);
-}
-
 static int check_walls(const struct list *named, struct error **ret_error)
 {
 	_cleanup_list_ struct list walls = {0};
@@ -315,19 +302,6 @@ static void write_accounts(struct flow *flow)
 	}
 }
 
-/* What this machine does not give is said: to a person once a session, in the result always. */
-static void notice_walls(struct flow *flow)
-{
-	_cleanup_free_ char *text =
-		ladder_explain(flow->entry.lost, flow->entry.abi, flow->verdict.network);
-
-	if (!text || list_has(&flow->result->warnings, text))
-		return;
-	list_add(&flow->result->warnings, text);
-	if (flow->session.fresh)
-		flow_say(flow, "%s; `ward doctor` says why", text);
-}
-
 /* 5. The rest of the sandbox: what must be masked is looked for, the run recorded, init told. */
 static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_error)
 {
@@ -398,7 +372,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		if (mask_hides(&flow->masks.items[i]) && flow->masks.items[i].kind != MASK_TEXT)
 			list_add(&flow->mask_paths, flow->masks.items[i].path);
 	if (r == 0)
-		notice_walls(flow);
+		flow_notice_walls(flow);
 	return r;
 }
 
@@ -590,21 +564,6 @@ static int again(struct flow *flow, struct error **ret_error)
 	return r < 0 ? r : attempt(flow, ret_error);
 }
 
-static void notice_environment(struct flow *flow)
-{
-	const struct list *dropped = &flow->verdict.permissions.dropped;
-	_cleanup_buffer_ struct buffer names = {0};
-
-	if (dropped->count == 0 || !flow->session.fresh)
-		return; /* said once per session */
-	for (size_t i = 0; i < dropped->count; i++) {
-		buffer_add_text(&names, i ? ", " : "");
-		escape_for_terminal(&names, dropped->items[i], strlen(dropped->items[i]));
-	}
-	flow_say(flow, "not passed on, they look secret: %s; to pass one on: --keep-env NAME",
-		 buffer_text(&names));
-}
-
 /* Where the session of whoever the command runs as is kept; made by that user, when we are that
  * user. */
 static void own_state_directory(struct flow *flow)
@@ -623,21 +582,6 @@ static void own_state_directory(struct flow *flow)
 	if (asprintf(&flow->quarantine, "%s/quarantine/%s", flow->own_state,
 		     flow->result ? flow->result->run : "") < 0)
 		abort();
-}
-
-/* What the policy asks for and this version cannot give is said, not passed over. */
-static void warn_policy(struct flow *flow)
-{
-	if (flow->verdict.network == NETWORK_RESTRICTED)
-		list_add(&flow->result->warnings,
-			 "a restricted network is not built into this version: there is none");
-	for (size_t i = 0; i < flow->policy->warnings.count; i++)
-		list_add(&flow->result->warnings, flow->policy->warnings.items[i]);
-	if (flow->policy->ignored.count && flow->session.fresh)
-		flow_say(flow,
-			 "%zu parts of the project's .ward.yaml are ignored: they permit more, and "
-			 "the project is not trusted; ward policy check",
-			 flow->policy->ignored.count);
 }
 
 /* Everything before anything is decided. */
@@ -700,8 +644,8 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 		if ((r = identity_return(ret_error)) < 0)
 			return r;
 	}
-	warn_policy(flow);
-	notice_environment(flow);
+	flow_notice_policy(flow);
+	flow_notice_environment(flow);
 	r = attempt(flow, ret_error);
 	while (r == 0 && (r = flow_escalate(flow, ret_error)) == 1)
 		r = again(flow, ret_error);

@@ -61,6 +61,11 @@ struct flow {
  * over.
  */
 void flow_say(const struct flow *flow, const char *format, ...) _printf_(2, 3);
+/* flow_notice.c: walls that this machine does not give, variables that were dropped, what is
+ * ignored in a policy; each once a session. */
+void flow_notice_walls(struct flow *flow);
+void flow_notice_environment(struct flow *flow);
+void flow_notice_policy(struct flow *flow);
 struct decision *flow_decided(struct flow *flow, const char *stage, const char *verdict,
 			      const char *source);
 struct event_run flow_event(const struct flow *flow);

@@ -38,17 +38,26 @@ int caller_text(pid_t tid, uint64_t address, char *text, size_t room)
 	return -ENAMETOOLONG;
 }
 
-pid_t caller_group(pid_t tid)
+long proc_number(const char *path, const char *field, int base)
 {
 	_cleanup_free_ char *text = NULL;
-	char path[64];
 	const char *at;
+	size_t length = strlen(field);
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	if (read_file(AT_FDCWD, path, 16384, &text, NULL) < 0)
 		return -1;
-	at = strstr(text, "\nTgid:");
-	return at ? (pid_t)strtol(at + 6, NULL, 10) : -1;
+	for (at = text; at; at = strchr(at, '\n'), at = at ? at + 1 : NULL)
+		if (strncmp(at, field, length) == 0 && at[length] == ':')
+			return strtol(at + length + 1, NULL, base);
+	return -1;
+}
+
+pid_t caller_group(pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	return (pid_t)proc_number(path, "Tgid", 10);
 }
 
 int caller_fd(pid_t tid, int fd)
@@ -94,15 +103,12 @@ void caller_name(pid_t tid, char name[static 32])
 
 mode_t caller_umask(pid_t tid)
 {
-	_cleanup_free_ char *text = NULL;
 	char path[64];
-	const char *at;
+	long mask;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	if (read_file(AT_FDCWD, path, 16384, &text, NULL) < 0)
-		return 077;
-	at = strstr(text, "\nUmask:");
-	return at ? (mode_t)strtoul(at + 7, NULL, 8) : 077;
+	mask = proc_number(path, "Umask", 8);
+	return mask < 0 ? 077 : (mode_t)mask;
 }
 
 /* The process that a path below /proc names, as text behind it; NULL for none. self is the caller.

@@ -70,15 +70,10 @@ static bool group_is_inside(const struct observer *observer, pid_t group)
 
 static pid_t pid_of_pidfd(int pidfd)
 {
-	_cleanup_free_ char *text = NULL;
 	char path[64];
-	const char *at;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-	if (read_file(AT_FDCWD, path, 4096, &text, NULL) < 0)
-		return -1;
-	at = strstr(text, "\nPid:");
-	return at ? (pid_t)strtol(at + 5, NULL, 10) : -1;
+	return (pid_t)proc_number(path, "Pid", 10);
 }
 
 static int send_by_pidfd(int pidfd, int signal, const siginfo_t *info)

@@ -111,6 +111,14 @@ static int deny_path(struct finding *finding, const struct file_rule *rule, cons
 		return 0;
 	if (finding_is_hidden(finding, real) || is_closed_natively(real, &st))
 		return 0;
+	if (rule->weight == WEIGHT_SAID && rule->exact &&
+	    (path_is_under(real, "/proc") || path_is_under(real, "/dev"))) {
+		fail(ret_error, E_USAGE, "%s cannot be denied: the sandbox has one of its own",
+		     real);
+		return error_hint(ret_error,
+				  "leave it out; of devices only the harmless are there, of "
+				  "processes only the command's own");
+	}
 	if (rule->weight == WEIGHT_ALWAYS && S_ISDIR(st.st_mode))
 		list_add(&finding->covered, real);
 	if (rule->weight == WEIGHT_SAID && rule->exact && S_ISDIR(st.st_mode) &&

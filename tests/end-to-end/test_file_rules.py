@@ -279,3 +279,9 @@ def test_masks_leave_the_host_as_it_was(tree):
     before = sorted((str(path), path.stat().st_mode, path.stat().st_ino) for path in tree.work.rglob('*'))
     tree.sh('true', '--deny', 'secrets', '--read', 'secrets/deep/open', '--read-only', 'vendor', '--deny', '**/*.pem')
     assert sorted((str(path), path.stat().st_mode, path.stat().st_ino) for path in tree.work.rglob('*')) == before
+
+
+@pytest.mark.parametrize('path', ['/proc/cpuinfo', '/dev/null', '/dev'])
+def test_what_the_sandbox_has_of_its_own_is_not_denied_by_mistake(plain, path):
+    result = plain.result('--deny', path, '--', 'true')
+    assert result['status'] == 125 and f'{path} cannot be denied' in result['error']['message']

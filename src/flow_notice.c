@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a person is told on the way, and what the result warns of. */
+#include "flow_state.h"
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "sandbox/ladder.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void flow_say(const struct flow *flow, const char *format, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		abort();
+	va_end(arguments);
+	if (flow->audience)
+		flow->audience->say(flow->audience->data, text);
+}
+
+/* What this machine does not give is said: to a person once a session, in the result always. */
+void flow_notice_walls(struct flow *flow)
+{
+	_cleanup_free_ char *text =
+		ladder_explain(flow->entry.lost, flow->entry.abi, flow->verdict.network);
+
+	if (!text || list_has(&flow->result->warnings, text))
+		return;
+	list_add(&flow->result->warnings, text);
+	if (flow->session.fresh)
+		flow_say(flow, "%s; `ward doctor` says why", text);
+}
+
+void flow_notice_environment(struct flow *flow)
+{
+	const struct list *dropped = &flow->verdict.permissions.dropped;
+	_cleanup_buffer_ struct buffer names = {0};
+
+	if (dropped->count == 0 || !flow->session.fresh)
+		return; /* said once per session */
+	for (size_t i = 0; i < dropped->count; i++) {
+		buffer_add_text(&names, i ? ", " : "");
+		escape_for_terminal(&names, dropped->items[i], strlen(dropped->items[i]));
+	}
+	flow_say(flow, "not passed on, they look secret: %s; to pass one on: --keep-env NAME",
+		 buffer_text(&names));
+}
+
+/* What the policy asks for and this version cannot give is said, not passed over. */
+void flow_notice_policy(struct flow *flow)
+{
+	if (flow->verdict.network == NETWORK_RESTRICTED)
+		list_add(&flow->result->warnings,
+			 "a restricted network is not built into this version: there is none");
+	for (size_t i = 0; i < flow->policy->warnings.count; i++)
+		list_add(&flow->result->warnings, flow->policy->warnings.items[i]);
+	if (flow->policy->ignored.count && flow->session.fresh)
+		flow_say(flow,
+			 "%zu parts of the project's .ward.yaml are ignored: they permit more, and "
+			 "the project is not trusted; ward policy check",
+			 flow->policy->ignored.count);
+}
