@@ -139,8 +139,12 @@ int session_open(const char *state, const char *name, const char *agent,
 
 void session_done(struct session *session)
 {
-	if (session->id) /* else it was never opened, and 0 is somebody's standard input */
+	if (session->id) { /* else it was never opened, and 0 is somebody's standard input */
+		/* Not by closing alone: a child of ours that has yet to close what it inherited
+		 * would hold the session a little longer. */
+		flock(session->lock, LOCK_UN);
 		close(session->lock);
+	}
 	free(session->id);
 	free(session->tmp);
 	*session = (struct session){0};
