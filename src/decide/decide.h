@@ -5,6 +5,7 @@
 
 #include "../assess/assess.h"
 #include "../base/access.h"
+#include "../base/hosts.h"
 #include "../base/list.h"
 #include "../request/request.h"
 #include "../sys/calls.h"
@@ -20,9 +21,11 @@ struct permissions {
 			      to be closed or read-only */
 	struct list own; /* directories of ward's own: a name that is not there could be made by the
 			    command where that is writable */
-	struct list sockets;			 /* real paths of host sockets */
-	struct list environment;		 /* NAME=VALUE, all of it */
-	struct list dropped;			 /* names of variables that looked secret */
+	struct list sockets;	 /* real paths of host sockets */
+	struct host_rules hosts; /* targets of the network, sets taken apart */
+	struct list publish;	 /* "OUTSIDE:INSIDE": ports of the sandbox on the host's loopback */
+	struct list environment; /* NAME=VALUE, all of it */
+	struct list dropped;	 /* names of variables that looked secret */
 	struct call_set allow_calls, deny_calls; /* the latter beat the former */
 };
 

@@ -7,6 +7,7 @@
 
 #include "../base/access.h"
 #include "../base/error.h"
+#include "../base/hosts.h"
 #include "../base/list.h"
 #include "../request/result.h"
 #include "../sandbox/sandbox.h"
@@ -33,6 +34,10 @@ struct observed {
 	bool own_mounts;	    /* guarded names that were there are held by mounts */
 	const char *company;	    /* a file that all runs of this user share */
 	const char *quarantine;	    /* a directory to be made for what must not stay */
+	const struct host_rules *hosts; /* targets of the network that may be reached */
+	const struct list *publish;	/* "OUTSIDE:INSIDE": ports inside that the host can reach */
+	bool restricted;	    /* there is a list, and hosts is it; else none may be reached */
+	bool asks;		    /* somebody can be asked: what is missing waits as a wish */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
 	const struct masks *masks;  /* what is hidden, by mounts or without */
 	const struct masks *covered; /* the masks that are renewed when they fall; NULL: none */
@@ -45,6 +50,29 @@ struct observed {
 int observer_new(const struct observed *observed, struct observer **ret_observer,
 		 struct error **ret_error);
 void observer_free(struct observer *observer);
+
+/* What a person could permit while the call that needs it waits. Valid until it is answered. */
+struct wish {
+	uint64_t number;       /* tells it from all others of this run */
+	const char *operation; /* "connect" or "unix" */
+	const char *object;   /* "packages.example:443", "[2001:db8::1]:80"; a socket's real path */
+	const char *host;     /* connect: the name or the address alone; else NULL */
+	const char *address;  /* connect: the address where it is known, else NULL */
+	const char *protocol; /* "tcp", "udp", "unix" */
+	uint16_t port;
+	const char *program; /* who wants it; may be "" */
+	pid_t pid;
+	const char *warning; /* why it would be refused even so ("private address"), or NULL */
+};
+/* The first that waits for an answer, or NULL. */
+const struct wish *observer_wish(struct observer *observer);
+/* One more permission for the rest of the run: "connect HOST[:PORT]" (a pattern; no set),
+ * "host-loopback PORT", "unix PATH". */
+void observer_permit(struct observer *observer, const char *permission);
+/* Answers the wish of that number: it is judged once more with what was permitted since; where that
+ * is not enough it is refused, and the answer ("denied", "none"; a constant) is noted with the
+ * denial. Nothing happens where its caller is gone. */
+void observer_settle(struct observer *observer, uint64_t number, const char *answer);
 
 /* Readable when there is something to do. */
 int observer_fd(const struct observer *observer);

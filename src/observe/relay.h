@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ways between the sandbox's network and the host's for what cannot be handed in as a connected
+ * socket: datagrams to a target that was allowed, and ports of the sandbox that are published on
+ * the host's loopback.
+ *
+ * Two children, each started when it is first needed. The factory lives in the sandbox's user and
+ * network namespaces (never in its pid namespace, not dumpable, no fds but its own) and makes
+ * sockets there on request. The pump lives outside and carries bytes and datagrams between sockets
+ * it was handed. Neither decides anything. */
+#pragma once
+
+#include "../base/error.h"
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+struct relay;
+
+/* Adds its fds to the epoll with data.fd set to each. init: of the sandbox. */
+struct relay *relay_new(int epoll, pid_t init);
+void relay_free(struct relay *relay);
+
+/* From now on datagrams that are sent inside to `inside` (an address of the resolver's range, or
+ * the literal one, with its port) reach `outside` and nothing else, and answers from there come
+ * back as if from `inside`. Each sender inside gets a socket of its own outside, connected. True
+ * again for the same pair costs nothing. -errno. */
+int relay_datagrams(struct relay *relay, const struct sockaddr *inside,
+		    const struct sockaddr *outside);
+/* True if that is there already. */
+bool relay_has(const struct relay *relay, const struct sockaddr *inside);
+
+/* Listens on the host's loopback (127.0.0.1 and ::1) at `outside`; each connection is made again
+ * inside, to the sandbox's loopback at `inside`, when it comes. A port that is taken is an error
+ * that names it. */
+int relay_publish(struct relay *relay, uint16_t outside, uint16_t inside, struct error **ret_error);
+
+/* True if the fd is the relay's, and was served. */
+bool relay_serve(struct relay *relay, int fd, uint32_t events);
