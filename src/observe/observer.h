@@ -43,6 +43,21 @@ struct observer {
 	size_t bound_count;
 	struct waiting *waiting;
 	size_t waiting_count;
+	struct asking *asking; /* calls that wait for an answer, the oldest first */
+	size_t asking_count;
+	uint64_t wishes;	     /* how many there were */
+	const char *settling;	     /* the answer that a call is served again with; NULL */
+	struct host_rules permitted; /* by answers during the run */
+	struct list permitted_sockets;
+	struct dial *dials; /* connections that are made outside */
+	size_t dial_count;
+	uint64_t dialled;	/* how many there were */
+	int dial_timer;		/* -1 until it is needed */
+	struct winner *winners; /* addresses that answered; NULL until there is one */
+	struct lookup *lookup;
+	struct relay *relay;
+	uint64_t own_network; /* the cookie of the host's network; 0: not known yet */
+	bool handed_in;	      /* a socket of the host's was */
 	struct renewed renewed;
 	struct renewal *renewal;
 	struct holding holding;
@@ -88,7 +103,7 @@ void answer(struct observer *observer, uint64_t id, int error);
 void answer_continue(struct observer *observer, uint64_t id);
 /* True while the caller still waits: what was read of it before was then its own. */
 bool still_waiting(struct observer *observer, uint64_t id);
-/* Records a denial by the caller of the notification. */
+/* Records a denial by the caller of the notification, and answers it. */
 void refuse(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
 	    const char *operation, const char *object, const char *rule, int error);
 
