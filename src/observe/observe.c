@@ -54,6 +54,8 @@ static const struct trap traps[] = {
 	{SYS_fallocate, "fallocate", TRAP_ALLOCATE, -1, -1, -1, -1, 1, -1, false},
 	{SYS_connect, "connect", TRAP_CONNECT, -1, -1, -1, -1, -1, -1, false},
 	{SYS_bind, "bind", TRAP_BIND, -1, -1, -1, -1, -1, -1, false},
+	{SYS_listen, "listen", TRAP_LISTEN, -1, -1, -1, -1, -1, -1, false},
+	{SYS_ioctl, "ioctl", TRAP_INTERFACE, -1, -1, -1, -1, -1, -1, false},
 	{SYS_sendto, "sendto", TRAP_SEND, -1, -1, -1, -1, -1, -1, false},
 	{SYS_socket, "socket", TRAP_SOCKET, -1, -1, -1, -1, -1, -1, false},
 	{SYS_kill, "kill", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
@@ -171,6 +173,8 @@ static void receive(struct observer *observer)
 			serve_allocation(observer, &call);
 		else if (traps[i].kind == TRAP_PROCESS)
 			serve_processes(observer, &call, &traps[i]);
+		else if (traps[i].kind == TRAP_LISTEN || traps[i].kind == TRAP_INTERFACE)
+			serve_own_network(observer, &call, &traps[i]);
 		else if (traps[i].kind >= TRAP_CONNECT)
 			serve_sockets(observer, &call, &traps[i]);
 		else if (traps[i].kind >= TRAP_MAKE && traps[i].kind <= TRAP_LINK)

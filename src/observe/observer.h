@@ -62,10 +62,12 @@ struct observer {
 	struct renewal *renewal;
 	struct holding holding;
 	uint32_t last_caller;
-	unsigned streak;    /* how often in a row it was the same */
-	bool together;	    /* callers wake us on their own processor */
-	uint64_t unread;    /* calls whose paths could not be read */
-	uint64_t set_aside; /* bytes that fallocate was let go on with */
+	unsigned streak;      /* how often in a row it was the same */
+	bool together;	      /* callers wake us on their own processor */
+	uint64_t unread;      /* calls whose paths could not be read */
+	uint64_t set_aside;   /* bytes that fallocate was let go on with */
+	uint64_t own_network; /* the supervisor's own, as SO_NETNS_COOKIE says it; 0: not asked yet
+			       */
 };
 
 enum trap_kind {
@@ -82,9 +84,11 @@ enum trap_kind {
 	TRAP_CONNECT,
 	TRAP_BIND,
 	TRAP_SEND,
-	TRAP_SOCKET,  /* of the Internet, where there must be none */
-	TRAP_PROCESS, /* something done to another process, where all of the user's can be reached
-		       */
+	TRAP_LISTEN,
+	TRAP_INTERFACE, /* a question about the interfaces of a socket's network */
+	TRAP_SOCKET,	/* of the Internet, where there must be none */
+	TRAP_PROCESS,	/* something done to another process, where all of the user's can be reached
+			 */
 };
 
 /* Which argument plays which part; -1: none (a directory of -1 is the working directory). */
@@ -157,6 +161,12 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 bool serve_change(struct observer *observer, const struct seccomp_notif *call, int fd);
 void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 		   const struct trap *trap);
+/* True if the socket is of the host's network while the sandbox has one of its own: then it was
+ * handed in. */
+bool is_host_socket(struct observer *observer, int fd);
+/* Listening, and questions about interfaces. */
+void serve_own_network(struct observer *observer, const struct seccomp_notif *call,
+		       const struct trap *trap);
 void serve_processes(struct observer *observer, const struct seccomp_notif *call,
 		     const struct trap *trap);
 /* Tries to open a pipe for writing; false while nobody reads it, and nothing was answered. */

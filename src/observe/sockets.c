@@ -47,6 +47,8 @@ void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 	domain = socket_option(fd, SO_DOMAIN, -1);
 	if (domain < 0) {
 		answer(observer, call->id, ENOTSOCK);
+	} else if (trap->kind == TRAP_BIND && is_host_socket(observer, fd)) {
+		answer(observer, call->id, EINVAL); /* as on any that is connected */
 	} else if (domain == AF_UNIX && length > sizeof(address.local)) {
 		answer(observer, call->id, EINVAL);
 	} else if (domain == AF_UNIX && trap->kind == TRAP_BIND) {
