@@ -68,6 +68,19 @@ HOLD = 'for name in resolv.conf hosts nsswitch.conf; do mount --bind "$1/$name" 
 CLONE_NEWNET, CLONE_NEWNS = 0x40000000, 0x00020000
 libc = ctypes.CDLL(None, use_errno=True)
 
+# What the tests' small clients begin with.
+PRELUDE = '''
+import errno, os, select, signal, socket, struct, sys, threading, time
+def address(kind=0): return socket.getaddrinfo(HOST, PORT, kind, socket.SOCK_STREAM)[0][4]
+def told(call):
+    try: return call()
+    except OSError as e: return errno.errorcode.get(e.errno, e)
+def talk(s, text=b"ping"):
+    s.setblocking(True); s.sendall(text); got = b""
+    while len(got) < len(text): got += s.recv(65536) or sys.exit("hung up")
+    return got.decode()
+'''
+
 
 def set_namespace(fd, kind):
     if libc.setns(fd, kind) != 0:
@@ -80,6 +93,11 @@ def is_six(address):
 
 def packed(address):
     return socket.inet_pton(socket.AF_INET6 if is_six(address) else socket.AF_INET, address)
+
+
+def to(*targets):
+    """Flags that allow them."""
+    return [word for target in targets for word in ('--allow-host', target)]
 
 
 class Resident(Person):
@@ -187,6 +205,8 @@ class Names:
     def serve_udp(self):
         while True:
             question, peer = self.udp.recvfrom(4096)
+            if peer is None:
+                break  # closed under us
             threading.Thread(target=self.reply, args=(question, peer), daemon=True).start()
 
     def reply(self, question, peer):
@@ -393,6 +413,8 @@ class World:
         def serve():
             while True:
                 data, peer = sock.recvfrom(65536)
+                if peer is None:
+                    break  # closed under us
                 sock.sendto(b'<' + data + b'>', peer)
 
         self.thread(serve)
