@@ -237,7 +237,6 @@ int hand_in(struct observer *observer, const struct seccomp_notif *call, int num
 				   ELEMENTS(registrations));
 	fcntl(socket, F_SETFL, fcntl(*copy, F_GETFL));
 	close_copy(copy); /* its registrations end with it */
-	observer->handed_in = true;
 	for (size_t i = 0; i < places.copy_count; i++) {
 		int flags = fd_flags((pid_t)call->pid, places.copies[i]);
 		struct seccomp_notif_addfd addfd = {

@@ -7,34 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#ifndef SO_NETNS_COOKIE
-#define SO_NETNS_COOKIE 71
-#endif
-
-static uint64_t network_of(int fd)
-{
-	uint64_t cookie = 0;
-	socklen_t length = sizeof(cookie);
-
-	return getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &length) == 0 ? cookie : 0;
-}
-
-bool is_host_socket(struct observer *observer, int fd)
-{
-	uint64_t network = network_of(fd);
-	int own = -1;
-
-	if (!observer->handed_in)
-		return false;
-	if (!observer->own_network) {
-		own = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-		observer->own_network = own >= 0 ? network_of(own) : 0;
-		close_fd(&own);
-	}
-	/* Where the kernel does not tell (before 5.14), any could be one. */
-	return !network || !observer->own_network || network == observer->own_network;
-}
-
 enum host_access network_judge_address(const struct observer *observer,
 				       const struct in6_addr *address, uint16_t port, bool named)
 {

@@ -14,8 +14,6 @@
 void serve_internet(struct observer *observer, const struct seccomp_notif *call,
 		    const struct trap *trap, int fd, const struct sockaddr *address,
 		    socklen_t length);
-/* True for a socket of the host's network: one that was handed in. */
-bool is_host_socket(struct observer *observer, int fd);
 /* What the list and the answers so far say. named: the rules allowed a name, and it led here. */
 enum host_access network_judge(const struct observer *observer, const struct target *target);
 enum host_access network_judge_address(const struct observer *observer,

@@ -56,8 +56,6 @@ struct observer {
 	struct winner *winners; /* addresses that answered; NULL until there is one */
 	struct lookup *lookup;
 	struct relay *relay;
-	uint64_t own_network; /* the cookie of the host's network; 0: not known yet */
-	bool handed_in;	      /* a socket of the host's was */
 	struct renewed renewed;
 	struct renewal *renewal;
 	struct holding holding;
