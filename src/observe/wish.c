@@ -30,8 +30,9 @@ bool wish_add(struct observer *observer, const struct seccomp_notif *call, const
 {
 	struct asking *asking, **last = &observer->asking;
 
+	/* What was granted and is still refused will be refused whatever is answered. */
 	if (!observer->observed->asks || observer->settling ||
-	    observer->asking_count >= ASKING_MOST)
+	    observer->asking_count >= ASKING_MOST || list_has(&observer->granted, wish->object))
 		return false;
 	asking = calloc(1, sizeof(*asking));
 	if (!asking)
@@ -119,8 +120,10 @@ void observer_settle(struct observer *observer, uint64_t number, const char *ans
 
 		if ((*link)->wish.number != number)
 			continue;
-		if (still_waiting(observer, call.id) && strcmp(answer, "granted") == 0)
+		if (still_waiting(observer, call.id) && strcmp(answer, "granted") == 0) {
 			note(observer, *link, answer);
+			list_add(&observer->granted, (*link)->wish.object);
+		}
 		drop(observer, link);
 		/* A yes may have been to one step of several: where a name leads is the next. */
 		observer->settling = strcmp(answer, "granted") == 0 ? NULL : answer;
@@ -137,4 +140,5 @@ void wish_done(struct observer *observer)
 		drop(observer, &observer->asking);
 	host_rules_done(&observer->permitted);
 	list_done(&observer->permitted_sockets);
+	list_done(&observer->granted);
 }
