@@ -697,6 +697,9 @@ void flow_run(const struct request *request, const struct audience *audience,
 	grants_done(&flow.grants);
 	list_done(&flow.granted);
 	list_done(&flow.asked);
+	list_done(&flow.refused);
+	list_done(&flow.remarks);
+	error_free(flow.failure);
 	identity_done(&flow.identity);
 	audit_close(flow.audit);
 	masks_done(&flow.masks);

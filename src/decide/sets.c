@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char built_in[] =
-#include "sets-data.h"
+#include <sets-data.h> /* made by the build from data/sets.yaml */
 	;
 
 static const char *const prefixes[] = {"registry:", "forge:", "model:"};
