@@ -131,6 +131,13 @@ build-fuzz/system-calls.h: tools/system-calls
 build-fuzz/src/sys/calls.o: build-fuzz/system-calls.h
 build-fuzz/src/sys/calls.o: FUZZ_CFLAGS += -Ibuild-fuzz
 
+# The same text as in meson.build.
+build-fuzz/sets-data.h: data/sets.yaml tools/embed
+	@mkdir -p $(@D)
+	@tools/embed data/sets.yaml >$@.new && mv $@.new $@
+build-fuzz/src/decide/sets.o: build-fuzz/sets-data.h
+build-fuzz/src/decide/sets.o: FUZZ_CFLAGS += -Ibuild-fuzz
+
 build-fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	@clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<
@@ -182,14 +189,16 @@ bench: build ## measure, and write docs/benchmarks.md
 BINDIR = $(DESTDIR)$(PREFIX)/bin
 MANDIR = $(DESTDIR)$(PREFIX)/share/man/man1
 COMPLETIONDIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+DATADIR = $(DESTDIR)$(PREFIX)/share/ward
 
 install: build ## install under PREFIX (/usr/local), below DESTDIR
 	install -D -m 755 build/ward $(BINDIR)/ward
 	install -D -m 644 docs/ward.1 $(MANDIR)/ward.1
 	install -D -m 644 completions/ward.bash $(COMPLETIONDIR)/ward
+	install -D -m 644 data/sets.yaml $(DATADIR)/sets.yaml
 
 uninstall: ## remove what install put there
-	rm -f $(BINDIR)/ward $(MANDIR)/ward.1 $(COMPLETIONDIR)/ward
+	rm -f $(BINDIR)/ward $(MANDIR)/ward.1 $(COMPLETIONDIR)/ward $(DATADIR)/sets.yaml
 
 clean: ## remove everything that was built
 	rm -rf build build-asan build-fuzz
