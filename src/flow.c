@@ -347,7 +347,8 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		/* What was begun before the judgement may not be what was judged. */
 		r = round == 0 && flow->entry.init > 0 &&
 				    flow->entry_level == flow->verdict.level &&
-				    flow->entry_network == flow->verdict.network
+				    (flow->entry_network == NETWORK_FULL) ==
+					    (flow->verdict.network == NETWORK_FULL)
 			    ? 0
 			    : begin(flow, flow->verdict.level, flow->verdict.network, ret_error);
 		if (r == 0 && flow->verdict.level != LEVEL_NONE)
@@ -409,6 +410,9 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.own_mounts = flow->masks.guarded && (flow->entry.walls & masked) == masked,
 		.company = flow->company,
 		.quarantine = flow->quarantine,
+		.hosts = &flow->verdict.permissions.hosts,
+		.publish = &flow->verdict.permissions.publish,
+		.restricted = flow->verdict.network == NETWORK_RESTRICTED,
 		.sockets = &flow->verdict.permissions.sockets,
 		.covered = (flow->entry.walls & masked) == masked ? &flow->masks : NULL,
 		.texts = &flow->entry.texts,
@@ -693,6 +697,9 @@ void flow_run(const struct request *request, const struct audience *audience,
 	grants_done(&flow.grants);
 	list_done(&flow.granted);
 	list_done(&flow.asked);
+	list_done(&flow.refused);
+	list_done(&flow.remarks);
+	error_free(flow.failure);
 	identity_done(&flow.identity);
 	audit_close(flow.audit);
 	masks_done(&flow.masks);

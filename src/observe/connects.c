@@ -31,12 +31,17 @@ static void ignore_alarm(int signal)
 	(void)signal;
 }
 
+void connects_begin(void)
+{
+	struct sigaction action = {.sa_handler = ignore_alarm};
+
+	sigaction(SIGALRM, &action, NULL);
+}
+
 static void bound_sleep(bool on)
 {
 	struct itimerval every = {{0, on ? 10000 : 0}, {0, on ? 10000 : 0}};
-	struct sigaction action = {.sa_handler = on ? ignore_alarm : SIG_IGN};
 
-	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &every, NULL);
 }
 

@@ -5,6 +5,8 @@
 #include "observer.h"
 #include <sys/un.h>
 
+/* Before the first of what follows. */
+void connects_begin(void);
 /* An option of SOL_SOCKET that is a number; `otherwise` where there is none. */
 int socket_option(int fd, int option, int otherwise);
 /* Closes our copy of a caller's socket, in bounded time whatever its linger time is. */

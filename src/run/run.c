@@ -272,6 +272,11 @@ void run_resume(struct run *run)
 	watch_resume(&run->watch);
 }
 
+void run_end(struct run *run)
+{
+	end_sandbox(run, LIMIT_NONE);
+}
+
 static void serve_once(struct run *run)
 {
 	struct pump *pumps[5];

@@ -51,3 +51,5 @@ int run_serve(struct entry *entry, struct streams *streams, const struct limits 
  * For whoever is served by run_serve, from inside it. */
 void run_pause(struct run *run);
 void run_resume(struct run *run);
+/* Ends the command and everything it left behind, now. From inside run_serve, too. */
+void run_end(struct run *run);

@@ -518,6 +518,62 @@ static void every_address_has_its_range(void **state)
 	assert_string_equal(address_range_name(RANGE_NOWHERE), "reserved");
 }
 
+static void a_pattern_covers_what_lies_within_it(void **state)
+{
+	static const struct {
+		const char *pattern, *other;
+		bool covers;
+	} cases[] = {
+		{"a.test", "A.test.:443", true},
+		{"a.test:443", "a.test", false},
+		{"a.test:80-90", "a.test:81-82", true},
+		{"a.test:80-90", "a.test:81-91", false},
+		{"a.test", "b.a.test", false},
+		{"*.a.test", "b.a.test", true},
+		{"*.a.test", "*.a.test:1", true},
+		{"*.a.test", "**.a.test", false},
+		{"*.a.test", "*.b.a.test", false},
+		{"**.a.test", "a.test", true},
+		{"**.a.test", "*.b.a.test", true},
+		{"**.a.test", "**.a.test", true},
+		{"**.a.test", "*", false},
+		{"*", "**.a.test", true},
+		{"*", "*", true},
+		{"*", "192.0.2.1", false},
+		{"*", "localhost:1", false},
+		{"192.0.2.0/24", "192.0.2.1:80", true},
+		{"192.0.2.0/24", "192.0.0.0/16", false},
+		{"0.0.0.0/0", "192.0.2.1", true},
+		{"0.0.0.0/0", "10.0.0.1", false},
+		{"0.0.0.0/0", "0.0.0.0/0", true},
+		{"10.0.0.0/8", "10.1.0.0/16", true},
+		{"169.254.0.0/16", "169.254.169.254", false},
+		{"localhost", "host-loopback:80", true},
+		{"localhost:80", "127.0.0.1:80", true},
+		{"localhost", "127.0.0.2", false},
+		{"a.test", "no pattern", false},
+		{"no pattern", "a.test", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (host_pattern_covers(cases[i].pattern, cases[i].other) != cases[i].covers)
+			fail_msg("%s %s", cases[i].pattern, cases[i].other);
+}
+
+static void rules_can_be_listed(void **state)
+{
+	struct host_rules rules = rules_of("A.test. !b.test:80");
+	bool deny;
+
+	(void)state;
+	assert_string_equal(host_rules_pattern(&rules, 0, &deny), "A.test.");
+	assert_false(deny);
+	assert_string_equal(host_rules_pattern(&rules, 1, &deny), "b.test:80");
+	assert_true(deny);
+	host_rules_done(&rules);
+}
+
 static void many_rules_are_kept(void **state)
 {
 	struct host_rules rules = {0};
@@ -550,6 +606,8 @@ int main(void)
 		cmocka_unit_test(nowhere_is_never_reached),
 		cmocka_unit_test(the_hosts_loopback_is_named),
 		cmocka_unit_test(every_address_has_its_range),
+		cmocka_unit_test(a_pattern_covers_what_lies_within_it),
+		cmocka_unit_test(rules_can_be_listed),
 		cmocka_unit_test(many_rules_are_kept),
 	};
 
