@@ -6,6 +6,7 @@
 #include "caller.h"
 #include "hold.h"
 #include "ledger.h"
+#include "nameserver.h"
 #include "observe.h"
 #include "renew.h"
 #include "resolver.h"
@@ -37,6 +38,7 @@ struct observer {
 	const struct observed *observed;
 	int epoll, timer;
 	struct resolver *resolver;
+	struct nameserver *nameserver;
 	struct ledger ledger;
 	struct bound *bound; /* path sockets made inside: the only ones that may be connected to
 				unasked */
