@@ -141,7 +141,7 @@ build-fuzz/libward.a: $(FUZZ_OBJECTS)
 
 build-fuzz/fuzz_%: tests/fuzz/fuzz_%.c build-fuzz/libward.a
 	@clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MF $@.d -o $@ $< build-fuzz/libward.a \
-		-ljansson -lsodium -lsqlite3 -lyaml -ltree-sitter -lm -lpthread
+		-lcares -ljansson -lsodium -lsqlite3 -lyaml -ltree-sitter -lm -lpthread
 
 -include $(FUZZ_OBJECTS:.o=.d) $(wildcard build-fuzz/fuzz_*.d)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Receives notifications, knows each call by one table, and hands it to those who judge files or
  * sockets. */
-#include "observer.h"
+#include "network.h"
 #include "../base/path.h"
 #include "../sys/kernel.h"
 
@@ -54,6 +54,8 @@ static const struct trap traps[] = {
 	{SYS_fallocate, "fallocate", TRAP_ALLOCATE, -1, -1, -1, -1, 1, -1, false},
 	{SYS_connect, "connect", TRAP_CONNECT, -1, -1, -1, -1, -1, -1, false},
 	{SYS_bind, "bind", TRAP_BIND, -1, -1, -1, -1, -1, -1, false},
+	{SYS_listen, "listen", TRAP_LISTEN, -1, -1, -1, -1, -1, -1, false},
+	{SYS_ioctl, "ioctl", TRAP_INTERFACE, -1, -1, -1, -1, -1, -1, false},
 	{SYS_sendto, "sendto", TRAP_SEND, -1, -1, -1, -1, -1, -1, false},
 	{SYS_socket, "socket", TRAP_SOCKET, -1, -1, -1, -1, -1, -1, false},
 	{SYS_kill, "kill", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
@@ -171,6 +173,8 @@ static void receive(struct observer *observer)
 			serve_allocation(observer, &call);
 		else if (traps[i].kind == TRAP_PROCESS)
 			serve_processes(observer, &call, &traps[i]);
+		else if (traps[i].kind == TRAP_LISTEN || traps[i].kind == TRAP_INTERFACE)
+			serve_own_network(observer, &call, &traps[i]);
 		else if (traps[i].kind >= TRAP_CONNECT)
 			serve_sockets(observer, &call, &traps[i]);
 		else if (traps[i].kind >= TRAP_MAKE && traps[i].kind <= TRAP_LINK)
@@ -217,7 +221,9 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 
 	if (!observer)
 		abort();
+	connects_begin();
 	observer->observed = observed;
+	observer->dial_timer = -1;
 	observer->epoll = epoll_create1(EPOLL_CLOEXEC);
 	observer->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	observer->resolver = resolver_new();
@@ -255,6 +261,8 @@ void observer_free(struct observer *observer)
 	if (!observer)
 		return;
 	drop_waiting(observer);
+	wish_done(observer);
+	dial_done(observer);
 	renewal_free(observer->renewal);
 	hold_done(&observer->holding);
 	resolver_free(observer->resolver);
@@ -301,7 +309,9 @@ void observer_serve(struct observer *observer)
 				epoll_ctl(observer->epoll, EPOLL_CTL_DEL, fd, NULL);
 			else if (fd == observer->observed->names)
 				serve_names(observer);
-			else if (!renewal_serve(observer->renewal, fd))
+			else if (!dial_serve(observer, fd) &&
+				 !lookup_serve(observer->lookup, fd, events[i].events) &&
+				 !renewal_serve(observer->renewal, fd))
 				waiting = true;
 		}
 		if (waiting)

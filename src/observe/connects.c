@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connects that the supervisor makes on a copy of the caller's own socket, and those among them
+ * that have to wait. */
+#include "sockets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+
+enum { WAITING_MOST = 200 };
+
+int socket_option(int fd, int option, int otherwise)
+{
+	socklen_t length = sizeof(otherwise);
+	int value;
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &length) == 0 ? value : otherwise;
+}
+
+/* The socket is the caller's as much as ours: by its flags, its queue or its linger time it can
+ * make connect and close sleep whatever we asked for. A signal every few milliseconds ends such a
+ * sleep. */
+static void ignore_alarm(int signal)
+{
+	(void)signal;
+}
+
+void connects_begin(void)
+{
+	struct sigaction action = {.sa_handler = ignore_alarm};
+
+	sigaction(SIGALRM, &action, NULL);
+}
+
+static void bound_sleep(bool on)
+{
+	struct itimerval every = {{0, on ? 10000 : 0}, {0, on ? 10000 : 0}};
+
+	setitimer(ITIMER_REAL, &every, NULL);
+}
+
+void close_copy(int *fd)
+{
+	if (*fd < 0)
+		return;
+	bound_sleep(true);
+	close_fd(fd);
+	bound_sleep(false);
+}
+
+static void set_timer(struct observer *observer)
+{
+	struct itimerspec in_5_ms = {.it_value = {.tv_nsec = 5000000}};
+
+	timerfd_settime(observer->timer, 0, &in_5_ms, NULL);
+}
+
+/* Takes ownership of fd and target. */
+static void wait_for(struct observer *observer, uint64_t id, int fd, int target, bool again,
+		     const struct sockaddr *address, socklen_t length)
+{
+	struct waiting *waiting = calloc(1, sizeof(*waiting));
+	struct epoll_event event = {.events = EPOLLOUT | EPOLLONESHOT, .data.fd = fd};
+
+	if (!waiting)
+		abort();
+	*waiting = (struct waiting){observer->waiting, id, fd, again, {0}, length, target, 0};
+	memcpy(&waiting->address, address, length);
+	observer->waiting = waiting;
+	observer->waiting_count++;
+	if (again)
+		set_timer(observer);
+	else
+		epoll_ctl(observer->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+bool wait_for_reader(struct observer *observer, uint64_t id, int fd, uint64_t flags)
+{
+	static const struct sockaddr none;
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	if (copy < 0 || observer->waiting_count >= WAITING_MOST) {
+		close_fd(&copy);
+		return false;
+	}
+	wait_for(observer, id, /* fd= */ -1, copy, /* again= */ true, &none, sizeof(none));
+	observer->waiting->flags = flags;
+	return true;
+}
+
+/* Connects without blocking whatever the socket's own mode; the caller's flags are as before when
+ * it returns. */
+int connect_now(int fd, int target, const struct sockaddr *address, socklen_t length,
+		bool *ret_blocking)
+{
+	struct sockaddr_un by_fd = {.sun_family = AF_UNIX};
+	int flags = fcntl(fd, F_GETFL), r;
+
+	if (target >= 0) {
+		snprintf(by_fd.sun_path, sizeof(by_fd.sun_path), "/proc/self/fd/%d", target);
+		address = (const struct sockaddr *)&by_fd;
+		length = sizeof(by_fd);
+	}
+	*ret_blocking = !(flags & O_NONBLOCK);
+	if (*ret_blocking)
+		fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	bound_sleep(true);
+	r = connect(fd, address, length) < 0 ? errno : 0;
+	bound_sleep(false);
+	if (*ret_blocking)
+		fcntl(fd, F_SETFL, flags);
+	if (r == EINTR) /* it did sleep: the caller plays with its flags */
+		r = address->sa_family == AF_UNIX ? EAGAIN : EINPROGRESS;
+	return r;
+}
+
+/* Takes ownership of fd and target. */
+void perform_connect(struct observer *observer, uint64_t id, int fd, int target,
+		     const struct sockaddr *address, socklen_t length)
+{
+	bool blocking;
+	int error = connect_now(fd, target, address, length, &blocking);
+	bool again = error == EAGAIN && address->sa_family == AF_UNIX;
+
+	if (blocking && (error == EINPROGRESS || again) && observer->waiting_count < WAITING_MOST) {
+		wait_for(observer, id, fd, target, again, address, length);
+		return;
+	}
+	answer(observer, id, error);
+	close_copy(&fd);
+	close_fd(&target);
+}
+
+static bool finish(struct observer *observer, struct waiting *waiting)
+{
+	struct epoll_event event = {.events = EPOLLOUT | EPOLLONESHOT, .data.fd = waiting->socket};
+	struct sockaddr_storage peer;
+	socklen_t length = sizeof(peer);
+	bool blocking;
+	int error;
+
+	if (!still_waiting(observer, waiting->id))
+		return true;
+	if (waiting->socket < 0)
+		return open_pipe(observer, waiting->id, waiting->target, waiting->flags);
+	if (waiting->again) {
+		error = connect_now(waiting->socket, waiting->target,
+				    (const struct sockaddr *)&waiting->address, waiting->length,
+				    &blocking);
+		if (error == EAGAIN)
+			return false;
+	} else {
+		error = socket_option(waiting->socket, SO_ERROR, EIO);
+		if (error == 0 &&
+		    getpeername(waiting->socket, (struct sockaddr *)&peer, &length) < 0) {
+			epoll_ctl(observer->epoll, EPOLL_CTL_MOD, waiting->socket, &event);
+			return false; /* the handshake is still under way */
+		}
+	}
+	answer(observer, waiting->id, error);
+	return true;
+}
+
+static void drop(struct observer *observer, struct waiting *waiting)
+{
+	observer->waiting_count--;
+	close_copy(&waiting->socket);
+	close_fd(&waiting->target);
+	free(waiting);
+}
+
+void serve_waiting(struct observer *observer)
+{
+	struct waiting **link = &observer->waiting;
+	uint64_t ticks;
+	bool again = false;
+
+	(void)!read(observer->timer, &ticks, sizeof(ticks));
+	while (*link) {
+		struct waiting *waiting = *link;
+
+		if (finish(observer, waiting)) {
+			*link = waiting->next;
+			if (!waiting->again)
+				epoll_ctl(observer->epoll, EPOLL_CTL_DEL, waiting->socket, NULL);
+			drop(observer, waiting);
+			continue;
+		}
+		again = again || waiting->again;
+		link = &waiting->next;
+	}
+	if (again)
+		set_timer(observer);
+}
+
+void drop_waiting(struct observer *observer)
+{
+	while (observer->waiting) {
+		struct waiting *waiting = observer->waiting;
+
+		observer->waiting = waiting->next;
+		drop(observer, waiting);
+	}
+}

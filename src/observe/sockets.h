@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files about sockets share. */
+#pragma once
+
+#include "observer.h"
+#include <sys/un.h>
+
+/* Before the first of what follows. */
+void connects_begin(void);
+/* An option of SOL_SOCKET that is a number; `otherwise` where there is none. */
+int socket_option(int fd, int option, int otherwise);
+/* Closes our copy of a caller's socket, in bounded time whatever its linger time is. */
+void close_copy(int *fd);
+/* Connects without blocking whatever the socket's own mode; the caller's flags are as before when
+ * it returns. target: O_PATH of a socket of AF_UNIX, or -1. 0 or errno. */
+int connect_now(int fd, int target, const struct sockaddr *address, socklen_t length,
+		bool *ret_blocking);
+/* The same for the caller, who waits for it where it would have to. Takes ownership of fd and
+ * target. */
+void perform_connect(struct observer *observer, uint64_t id, int fd, int target,
+		     const struct sockaddr *address, socklen_t length);
+
+/* unix.c. connect_unix takes ownership of fd. */
+void connect_unix(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap, int fd, const struct sockaddr_un *address,
+		  socklen_t length);
+void bind_unix(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
+	       int fd, const struct sockaddr_un *address, socklen_t length);
