@@ -71,12 +71,13 @@ static void set_tick(struct observer *observer)
 	timerfd_settime(observer->dial_timer, 0, &tick, NULL);
 }
 
-/* A file stays registered as long as anybody has it open, and the caller may by now. */
+/* A file stays registered as long as anybody has it open, and the caller may by now. Or it has
+ * closed it already, and we are the last: then closing waits as long as its linger time says. */
 static void close_attempt(struct observer *observer, int *fd)
 {
 	if (*fd >= 0)
 		epoll_ctl(observer->epoll, EPOLL_CTL_DEL, *fd, NULL);
-	close_fd(fd);
+	close_copy(fd);
 }
 
 static void drop(struct observer *observer, struct dial *dial)
