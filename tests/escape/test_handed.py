@@ -31,9 +31,9 @@ class Streets(World):
     def __init__(self):
         super().__init__()
         self.words = {
-            "host": WEB, "host6": WEB6, "interface": INTERFACE, "hole6": BLACK_HOLE6,
+            "host": WEB, "host6": WEB6, "interface": INTERFACE, "hole": BLACK_HOLE, "hole6": BLACK_HOLE6,
             "port": self.hello("a"), "port6": self.hello("a", WEB6),
-            "back": self.serve(self.call_back), "closed": self.unused(), "stalled": self.stalled(),
+            "back": self.serve(self.call_back), "stalled": self.stalled(),
             "forbidden": self.hello("h"), "local": self.hello("h", "127.0.0.1"),
             "letters": self.letters(b"a"), "forbidden_letters": self.letters(b"h"),
         }
@@ -114,27 +114,28 @@ def to(*targets):
     return [word for target in targets for word in ("--allow-host", target)]
 
 
-ALLOWED = ("{host}:{port}", "{host}:{closed}", "{host}:{back}", "{host}:{letters}", "[{host6}]:{port6}")
+ALLOWED = ("{host}:{port}", "{hole}:80", "{host}:{back}", "{host}:{letters}", "[{host6}]:{port6}")
 TO_FORBIDDEN = ("{host}", "{port}", "{forbidden}")
-FAILED_TO_FORBIDDEN = ("{host}", "{closed}", "{forbidden}")
+FREED_TO_FORBIDDEN = ("{hole}", "{host}", "{forbidden}")
 INTERFACES = ("{host}", "{port}", "{interface}")
 LETTERS = ("{host}", "{letters}", "{forbidden_letters}")
 ATTACKS = [
     # Listening on the host.
     ("listen", ("{host}", "{port}", "{back}")),
-    ("listen-failed", ("{host}", "{closed}", "{back}")),
-    ("listen-bound", ("{host}", "{closed}", "{back}")),
-    ("listen-swapped", ("{host}", "{closed}", "{back}")),
-    ("passed-listen", ("{host}", "{closed}", "{back}")),
+    ("listen-freed", ("{hole}", "{host}", "{back}")),
+    ("listen-bound", ("{hole}", "{host}", "{back}")),
+    ("listen-swapped", ("{hole}", "{host}", "{back}")),
+    ("passed-listen", ("{hole}", "{host}", "{back}")),
+    ("bind-swapped", ("{hole}", "{host}")),
     # Another target for what was connected, or was allowed to be.
-    ("connect-swapped", ("{host}", "{closed}", "{local}")),
+    ("connect-swapped", ("{hole}", "{host}", "{local}")),
     ("connect-rewritten", TO_FORBIDDEN),
     ("reconnect", TO_FORBIDDEN),
-    ("reconnect-failed", FAILED_TO_FORBIDDEN),
-    ("reconnect-local", ("{host}", "{closed}", "{local}")),
+    ("reconnect-freed", FREED_TO_FORBIDDEN),
+    ("reconnect-local", ("{hole}", "{host}", "{local}")),
     ("reconnect-disconnected", ("{host}", "{port}", "{local}")),
     ("passed", TO_FORBIDDEN),
-    ("fast-open", FAILED_TO_FORBIDDEN),
+    ("fast-open", FREED_TO_FORBIDDEN),
     ("fast-open-option", TO_FORBIDDEN),
     ("datagram-sendto", LETTERS),
     ("datagram-message", LETTERS),
