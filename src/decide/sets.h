@@ -72,5 +72,11 @@ int sets_load(const struct sets_places *places, const char *only, struct sets *r
 void sets_done(struct sets *sets);
 #define _cleanup_sets_ _cleanup_(sets_done)
 
-/* A file about sets by itself, as text; the file system is not touched. */
+/* Whether the files of the machine and the user are fit for use; those that are are added to files.
+ */
+int sets_check_files(const struct sets_places *places, struct list *files,
+		     struct error **ret_error);
+/* One file by itself, whoever it belongs to. */
+int sets_check_file(const char *path, struct error **ret_error);
+/* The same as text; the file system is not touched. */
 int sets_parse(const char *text, size_t length, const char *name, struct error **ret_error);

@@ -94,6 +94,7 @@ static void what_is_not_plainly_a_host_is_none(void **state)
 		"https://**.example/",
 		"https://a..b/",
 		"https://-x.example/",
+		"https://x-.example/",
 		"https://packages.example:0/",
 		"https://packages.example:65536/",
 		"https://packages.example:443x/",
@@ -546,7 +547,7 @@ static void go_is_read(void **state)
 	assert_added(world, "registry:go",
 		     "one.example:443 two.example:8080 sum.three.example:443 *.corp.example:443 "
 		     "git.four.example:443");
-	put(world, "home/.config/go/env", "GOPROXY=off\nGOSUMDB=off\nGOPRIVATE=\n");
+	put(world, "home/.config/go/env", "GOPROXY=off\nGOSUMDB=*.example.org\nGOPRIVATE=\n");
 	world->environment[0] = "GOSUMDB=sum.golang.org https://sums.example:8443";
 	assert_added(world, "registry:go", "sums.example:8443");
 }
