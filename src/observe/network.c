@@ -117,18 +117,13 @@ static void connect_loopback(struct observer *observer, const struct seccomp_not
 	else
 		error = connect_now(fd, /* target= */ -1, address, length, &blocking);
 	/* On loopback a refusal is there at once. */
-	if (error == EINPROGRESS)
-		error = socket_option(fd, SO_ERROR, 0) == ECONNREFUSED ? ECONNREFUSED : error;
-	if (error == ECONNREFUSED && listed) {
+	if (error == EINPROGRESS && socket_option(fd, SO_ERROR, 0) == ECONNREFUSED)
+		error = ECONNREFUSED;
+	if (error == ECONNREFUSED && listed)
 		dial_loopback(observer, call, trap, fd, target);
-		return;
-	} else if (error == EINPROGRESS && blocking) {
-		perform_connect(observer, call->id, fd, /* target= */ -1, address, length);
-		return;
-	} else {
-		answer(observer, call->id, error);
-	}
-	close_copy(&fd);
+	else
+		conclude_connect(observer, call->id, fd, /* target= */ -1, address, length, error,
+				 blocking);
 }
 
 void serve_internet(struct observer *observer, const struct seccomp_notif *call,
