@@ -33,7 +33,7 @@ struct sets_places {
 bool sets_is_name(const char *text);
 /* The same as a check, for what begins like a name; E_POLICY. */
 int sets_check(const char *name, struct error **ret_error);
-/* Whether there is such a set; a faulty file says no. */
+/* Whether there is such a set; a faulty file says no. places NULL: what is built in. */
 bool sets_is_known(const char *name, const struct sets_places *places);
 
 /* The hosts of a set, as patterns of base/hosts.h, each once. An unknown name is E_USAGE and lists
