@@ -56,28 +56,6 @@ static bool is_socket(const struct wish *wish)
 	return strcmp(wish->operation, "unix") == 0;
 }
 
-/* The address that has to be listed itself, because its name alone does not open it; as it is
- * written in a pattern. False where there is none. */
-static bool address_beside_name(const struct wish *wish, char text[static INET6_ADDRSTRLEN + 16])
-{
-	if (is_socket(wish) || !wish->warning || !wish->address || !wish->host ||
-	    strcmp(wish->host, wish->address) == 0)
-		return false;
-	snprintf(text, INET6_ADDRSTRLEN + 16, strchr(wish->address, ':') ? "[%s]:%u" : "%s:%u",
-		 wish->address, wish->port);
-	return true;
-}
-
-/* Exactly what a yes creates. */
-static void list_grants(const struct wish *wish, struct list *grants)
-{
-	char address[INET6_ADDRSTRLEN + 16];
-
-	list_add_printf(grants, "%s %s", wish->operation, wish->object);
-	if (address_beside_name(wish, address))
-		list_add_printf(grants, "connect %s", address);
-}
-
 /* IPv4 as a mapped address. */
 static bool parse_address(const char *text, struct in6_addr *ret_address)
 {
@@ -90,37 +68,26 @@ static bool parse_address(const char *text, struct in6_addr *ret_address)
 }
 
 /* What was said to others of this run covers this one, too: all of a set, or a whole host. */
-static bool is_granted(const struct flow *flow, const struct wish *wish, const struct list *grants)
+static bool is_granted(const struct flow *flow, const struct wish *wish, const char *permission)
 {
 	struct host_rules rules = {0};
 	struct in6_addr address;
-	bool granted = true;
+	bool granted = list_has(&flow->granted, permission);
 
-	for (size_t i = 0; i < grants->count; i++)
-		granted = granted && list_has(&flow->granted, grants->items[i]);
 	if (granted || is_socket(wish))
 		return granted;
 	for (size_t i = 0; i < flow->granted.count; i++)
 		if (strncmp(flow->granted.items[i], "connect ", 8) == 0)
 			(void)host_rules_add(&rules, flow->granted.items[i] + 8, /* deny= */ false,
 					     /* ret_error= */ NULL);
-	if (wish->host && strcmp(wish->host, wish->address ? wish->address : "") != 0)
-		granted = !wish->warning &&
-			  host_rules_name(&rules, wish->host, wish->port) == HOST_ALLOWED;
-	else
-		granted = parse_address(wish->address, &address) &&
-			  host_rules_address(&rules, &address, wish->port, /* named= */ false,
+	/* One that has a name and is no plain address must be named itself, and then has none. */
+	if (parse_address(wish->host, &address))
+		granted = host_rules_address(&rules, &address, wish->port, /* named= */ false,
 					     NULL) == HOST_ALLOWED;
+	else
+		granted = host_rules_name(&rules, wish->host, wish->port) == HOST_ALLOWED;
 	host_rules_done(&rules);
 	return granted;
-}
-
-static bool is_refused(const struct flow *flow, const struct list *grants)
-{
-	for (size_t i = 0; i < grants->count; i++)
-		if (list_has(&flow->refused, grants->items[i]))
-			return true;
-	return false;
 }
 
 /* "docker: equal to root", "udp, private address". Caller frees. */
@@ -167,12 +134,9 @@ static void give_up(struct flow *flow, struct error *failure)
 	run_end(flow->run);
 }
 
-static void note_refusal(struct flow *flow, const struct asked *asked, const struct list *grants,
-			 const struct answer *answer)
+static void note_refusal(struct flow *flow, const struct asked *asked, const struct answer *answer)
 {
-	for (size_t i = 0; i < grants->count; i++)
-		if (!list_has(&flow->refused, grants->items[i]))
-			list_add(&flow->refused, grants->items[i]);
+	list_add_printf(&flow->refused, "%s %s", asked->operation, asked->object);
 	if (answer->reason) {
 		_cleanup_buffer_ struct buffer text = {0};
 
@@ -216,7 +180,7 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 	if (answer.kind == ANSWER_NOBODY)
 		return "none";
 	if (answer.kind != ANSWER_APPROVE) {
-		note_refusal(flow, &asked, grants, &answer);
+		note_refusal(flow, &asked, &answer);
 		return "denied";
 	}
 	for (size_t i = 0; i < grants->count; i++)
@@ -231,10 +195,11 @@ static const char *answer_wish(struct flow *flow, const struct wish *wish)
 
 	if (flow->aborted || flow->failure)
 		return "none";
-	list_grants(wish, &grants);
-	if (is_granted(flow, wish, &grants))
+	list_add_printf(&grants, "%s %s", wish->operation,
+			wish->object); /* exactly what it wants */
+	if (is_granted(flow, wish, grants.items[0]))
 		return "granted";
-	if (is_refused(flow, &grants))
+	if (list_has(&flow->refused, grants.items[0]))
 		return "denied";
 	if (flow->questions == QUESTIONS_MOST) {
 		flow->questions++;
