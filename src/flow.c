@@ -444,6 +444,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	if (r == 0)
 		r = run_serve(&flow->entry, &flow->streams, &flow->verdict.limits, flow->group,
 			      &attendant, outcome, ret_error);
+	flow->run = NULL;
 	if (flow->observer) /* however it ended */
 		observer_end(flow->observer, &flow->result->warnings);
 	if (r == 0 && flow->observer) {

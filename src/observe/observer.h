@@ -6,6 +6,7 @@
 #include "caller.h"
 #include "hold.h"
 #include "ledger.h"
+#include "nameserver.h"
 #include "observe.h"
 #include "renew.h"
 #include "resolver.h"
@@ -37,6 +38,7 @@ struct observer {
 	const struct observed *observed;
 	int epoll, timer;
 	struct resolver *resolver;
+	struct nameserver *nameserver;
 	struct ledger ledger;
 	struct bound *bound; /* path sockets made inside: the only ones that may be connected to
 				unasked */
@@ -49,7 +51,7 @@ struct observer {
 	const char *settling;	     /* the answer that a call is served again with; NULL */
 	struct host_rules permitted; /* by answers during the run */
 	struct list permitted_sockets;
-	struct list granted; /* objects of the wishes that were */
+	struct list granted; /* wishes that were */
 	struct dial *dials;  /* connections that are made outside */
 	size_t dial_count;
 	uint64_t dialled;	/* how many there were */

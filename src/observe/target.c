@@ -59,12 +59,6 @@ void target_lead_to(struct target *target, const struct in6_addr *address)
 	address_text(address, target->literal);
 }
 
-void target_forget_name(struct target *target)
-{
-	target->name[0] = '\0';
-	write_object(target);
-}
-
 bool target_is_inside(const struct target *target)
 {
 	const struct in6_addr *address = &target->address;
