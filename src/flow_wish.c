@@ -4,6 +4,7 @@
 #include "flow_state.h"
 #include "base/escape.h"
 #include "base/units.h"
+#include "decide/sets.h"
 #include "decide/sockets.h"
 
 #include <arpa/inet.h>
@@ -12,8 +13,11 @@
 
 enum {
 	QUESTIONS_MOST = 32, /* in one run: a program must not be able to wear a person down */
+	SET_SHOWN = 4,	     /* hosts of a set that are named beside it; a key shows them all */
 	MISSED_MS = 500,     /* a call that a signal interrupted comes again within this time */
 };
+
+extern char **environ;
 
 /* The wish that is asked about: it may be gone before the person has answered. */
 struct asked {
@@ -90,17 +94,79 @@ static bool is_granted(const struct flow *flow, const struct wish *wish, const c
 	return granted;
 }
 
-/* "docker: equal to root", "udp, private address". Caller frees. */
-static char *make_note(const struct wish *wish, const struct known_socket *socket)
+static void add_hosts(const struct list *hosts, struct list *grants)
+{
+	for (size_t i = 0; i < hosts->count; i++) {
+		_cleanup_free_ char *grant = NULL;
+
+		if (asprintf(&grant, "connect %s", hosts->items[i]) < 0)
+			abort();
+		if (!list_has(grants, grant))
+			list_add(grants, grant);
+	}
+}
+
+/* The set that it belongs to, and what a yes to all of that would create, itself first. Hosts that
+ * only the workspace names are among them, each by its own name. Caller frees; NULL: none. */
+static char *find_set(const struct flow *flow, const struct wish *wish, const char *permission,
+		      struct list *set_grants)
+{
+	const struct file_rules *rules = &flow->verdict.permissions.rules;
+	_cleanup_list_ struct list hosts = {0}, suggested = {0}, writable = {0};
+	const struct sets_places places = {
+		.workspace = flow->request->workspace,
+		.home = getenv("HOME"),
+		.config_home = getenv("XDG_CONFIG_HOME"),
+		.tools_home = flow->identity.home,
+		.state = flow->own_state,
+		.environment = environ,
+		.writable = &writable,
+		.uid = flow->identity.changes ? 0 : geteuid(),
+	};
+	char *name;
+
+	if (is_socket(wish) || wish->warning)
+		return NULL;
+	for (size_t i = 0; i < rules->count; i++)
+		if (rules->items[i].access == ACCESS_WRITE)
+			list_add(&writable, rules->items[i].pattern);
+	name = sets_of(wish->host, wish->port, wish->program, &places, &hosts, &suggested);
+	if (!name)
+		return NULL;
+	list_add(set_grants, permission);
+	add_hosts(&hosts, set_grants);
+	add_hosts(&suggested, set_grants);
+	if (set_grants->count == 1) { /* there is nobody else in it */
+		free(name);
+		return NULL;
+	}
+	return name;
+}
+
+static void describe_set(const char *set, const struct list *set_grants, struct buffer *note)
+{
+	size_t shown = MIN(set_grants->count - 1, (size_t)SET_SHOWN);
+
+	buffer_printf(note, "%s:", set);
+	for (size_t i = 1; i <= shown; i++)
+		buffer_printf(note, "%s %s", i > 1 ? "," : "",
+			      set_grants->items[i] + strlen("connect "));
+	if (set_grants->count - 1 > shown)
+		buffer_printf(note, " and %zu more", set_grants->count - 1 - shown);
+}
+
+/* "docker: equal to root", "private address", "registry:python: pypi.org". Caller frees. */
+static char *make_note(const struct wish *wish, const struct known_socket *socket, const char *set,
+		       const struct list *set_grants)
 {
 	_cleanup_buffer_ struct buffer note = {0};
 
 	if (socket)
 		buffer_printf(&note, "%s: %s", socket->name, socket->means);
-	else if (strcmp(wish->protocol, "udp") == 0)
-		buffer_add_text(&note, "udp");
-	if (wish->warning)
-		buffer_printf(&note, "%s%s", note.length ? ", " : "", wish->warning);
+	else if (wish->warning)
+		buffer_add_text(&note, wish->warning);
+	else if (set)
+		describe_set(set, set_grants, &note);
 	return buffer_steal(&note);
 }
 
@@ -116,6 +182,10 @@ static char *make_why(const struct wish *wish, const struct known_socket *socket
 	else
 		buffer_add_text(&why, "no rule allows it; the connection waits, and nothing was "
 				      "sent yet, not even its name");
+	/* The library looks up names with a datagram socket that sends nothing: so what is seen
+	 * first is not yet what will be used. */
+	if (strcmp(wish->protocol, "udp") == 0)
+		buffer_add_text(&why, "; datagrams (udp) as well as tcp");
 	if (!is_socket(wish) && wish->warning) {
 		buffer_printf(&why, ". It leads to a place that must be named itself (%s",
 			      wish->warning);
@@ -160,7 +230,10 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 						    .operation = strdup(wish->operation),
 						    .object = strdup(wish->object),
 						    .program = strdup(wish->program)};
-	_cleanup_free_ char *note = make_note(wish, socket), *why = make_why(wish, socket);
+	_cleanup_list_ struct list set_grants = {0};
+	_cleanup_free_ char *set = find_set(flow, wish, grants->items[0], &set_grants),
+			    *note = make_note(wish, socket, set, &set_grants),
+			    *why = make_why(wish, socket);
 	const struct meanwhile meanwhile = {observer_fd(flow->observer), serve_others, is_obsolete,
 					    &asked};
 	struct ask question = {.kind = ASK_IN_PLACE,
@@ -168,6 +241,8 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 			       .object = asked.object,
 			       .note = note,
 			       .why = why,
+			       .set = set,
+			       .set_grants = &set_grants,
 			       .meanwhile = &meanwhile};
 	_cleanup_answer_ struct answer answer = {0};
 	struct error *error = NULL;

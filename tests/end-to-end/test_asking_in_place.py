@@ -215,7 +215,7 @@ def test_datagrams_are_said_to_be_such(desk, world):
     world.name('web.example', WEB)
     script = 'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.connect(("web.example", 53))'
     desk.sendline(f"ward run -- /usr/bin/python3 -c '{script}'")
-    asked(desk, 'python3 wants web.example:53 (udp)')
+    asked(desk, 'python3 wants web.example:53', 'datagrams (udp)')
     press(desk, 'n')
     desk.ready()
 
@@ -228,3 +228,22 @@ def test_a_socket_is_asked_for_with_its_risk(desk, world):
         press(desk, 'y')
         desk.expect_exact('from the host')
         desk.ready()
+
+
+def test_one_yes_covers_what_belongs_together(desk, world):
+    """The set is the user's own; what it holds is shown before it is said yes to."""
+    world.name('packages.example', WEB)
+    world.name('files.example', OTHER)
+    ports = [world.hello('index'), world.hello('files', OTHER)]
+    desk.ward.file(desk.ward.config / 'ward/sets.yaml', f'version: 1\nsets:\n  registry:local:\n    hosts: [packages.example:{ports[0]}, '
+                   f'files.example:{ports[1]}]\n    programs: [python3]\n')
+    desk.sendline(talk(f'packages.example:{ports[0]}', f'files.example:{ports[1]}'))
+    asked(desk, f'wants packages.example:{ports[0]} (registry:local: files.example:{ports[1]})', 'whole set: registry:local')
+    press(desk, 'w')
+    asked(desk, f'connect packages.example:{ports[0]}\r\n', f'connect files.example:{ports[1]}\r\n', 'only this')
+    press(desk, 'y')
+    desk.expect_exact('packages.example says index')
+    desk.expect_exact('files.example says files')
+    desk.ready()
+    answers = [record for record in desk.ward.records() if record['kind'] == 'answer']
+    assert [a['grants'] for a in answers] == [[f'connect packages.example:{ports[0]}', f'connect files.example:{ports[1]}']]
