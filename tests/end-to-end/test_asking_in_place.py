@@ -247,3 +247,37 @@ def test_one_yes_covers_what_belongs_together(desk, world):
     desk.ready()
     answers = [record for record in desk.ward.records() if record['kind'] == 'answer']
     assert [a['grants'] for a in answers] == [[f'connect packages.example:{ports[0]}', f'connect files.example:{ports[1]}']]
+
+
+@pytest.mark.parametrize('editor', ['vim -u NONE -N', 'less'])
+def test_a_program_that_owns_the_screen_gets_it_back(plain, world, editor):
+    world.name('web.example', WEB)
+    port = world.hello('hello')
+    plain.file('talk.py', TALK)
+    text = plain.file('notes', ''.join(f'line {i} of the notes\n' for i in range(100)))
+    screen = Tmux(plain, 100, 30)
+    try:
+        screen.keys(f"{plain.binary} run -c '(sleep 2; /usr/bin/python3 talk.py web.example:{port} > out) & {editor} notes'", 'Enter')
+        screen.shows('line 20 of the notes')
+        screen.shows('ward asks: ')
+        assert 'line 3 of the notes' not in screen.screen()
+        time.sleep(1.2)
+        screen.keys('y')
+        screen.shows('line 3 of the notes')
+        assert wait_until(lambda: 'says hello' in (plain.work / 'out').read_text())
+        assert 'ward asks' not in screen.screen() and screen('display', '-p', '-t', 't', '#{alternate_on}').out == '1\n'
+        if 'vim' in editor:
+            screen.keys('i', 'w', 'r', 'i', 't', 't', 'e', 'n', 'Escape', ':', 'w', 'q', 'Enter')
+        else:
+            screen.keys('G')
+            screen.shows('line 99 of the notes')
+            screen.keys('q')
+        screen.shows('READY>')
+        screen.shows('ward asks: ')  # the person's own screen has what was asked
+        assert screen('display', '-p', '-t', 't', '#{alternate_on}').out == '0\n'
+        assert wait_until(lambda: 'line 3 of the notes' not in screen.screen())
+        assert text.read_text().startswith('written' if 'vim' in editor else 'line')
+        screen.keys('echo a$((1))b', 'Enter')
+        screen.shows('a1b')
+    finally:
+        screen('kill-server')
