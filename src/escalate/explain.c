@@ -50,7 +50,9 @@ void explain_denials(const struct request *request, const struct list *never, st
 	for (size_t i = 0; i < attempt->denial_count; i++) {
 		const struct denial *denial = &attempt->denials[i];
 
-		if (!is_wards(denial))
+		/* What was granted while the call waited has kept nobody from anything. */
+		if (!is_wards(denial) ||
+		    (is_answered(denial) && strcmp(denial->answer, "granted") == 0))
 			continue;
 		if (shown++ >= NOTICES) {
 			beyond++;

@@ -71,12 +71,13 @@ static void set_tick(struct observer *observer)
 	timerfd_settime(observer->dial_timer, 0, &tick, NULL);
 }
 
-/* A file stays registered as long as anybody has it open, and the caller may by now. */
+/* A file stays registered as long as anybody has it open, and the caller may by now. Or it has
+ * closed it already, and we are the last: then closing waits as long as its linger time says. */
 static void close_attempt(struct observer *observer, int *fd)
 {
 	if (*fd >= 0)
 		epoll_ctl(observer->epoll, EPOLL_CTL_DEL, *fd, NULL);
-	close_fd(fd);
+	close_copy(fd);
 }
 
 static void drop(struct observer *observer, struct dial *dial)
@@ -284,9 +285,11 @@ static void refuse_address(struct observer *observer, struct dial *dial,
 {
 	char warning[TARGET_OBJECT + 128];
 	const char *range = address_range_name(address_range(address));
+	bool denied = network_judge_address(observer, address, dial->target.port,
+					    /* named= */ true) == HOST_DENIED;
 
 	target_lead_to(&dial->target, address);
-	if (network_judge_address(observer, address, dial->target.port, true) == HOST_DENIED)
+	if (denied && address_range(address) != RANGE_NOWHERE)
 		snprintf(warning, sizeof(warning), "denied by the list of hosts: %s",
 			 dial->target.literal);
 	else
@@ -294,7 +297,7 @@ static void refuse_address(struct observer *observer, struct dial *dial,
 			 "network: %s is a %s address and must be listed itself",
 			 dial->target.literal, range);
 	observer->settling = dial->settling;
-	network_refuse(observer, &dial->call, dial->trap, &dial->target, warning);
+	network_refuse(observer, &dial->call, dial->trap, &dial->target, warning, denied);
 	observer->settling = NULL;
 	drop(observer, dial);
 }

@@ -31,32 +31,35 @@ enum host_access network_judge(const struct observer *observer, const struct tar
 		       : host_rules_name(&observer->permitted, target->name, target->port);
 }
 
+/* Why nobody is asked, or NULL. */
+static const char *final_rule(const struct observer *observer, const struct target *target)
+{
+	if (!*target->name && address_range(&target->address) == RANGE_NOWHERE)
+		return "network: a reserved address";
+	return network_judge(observer, target) == HOST_DENIED ? "denied by the list of hosts"
+							      : NULL;
+}
+
 void network_refuse(struct observer *observer, const struct seccomp_notif *call,
-		    const struct trap *trap, const struct target *target, const char *warning)
+		    const struct trap *trap, const struct target *target, const char *warning,
+		    bool final)
 {
 	const char *protocol = target->datagrams ? "udp" : "tcp";
-	bool denied = !warning && network_judge(observer, target) == HOST_DENIED;
-	const char *rule = warning			    ? warning
-			   : denied			    ? "denied by the list of hosts"
-			   : observer->observed->restricted ? "network: not on the list"
-							    : "network none";
-	struct target asked = *target;
-	struct wish wish = {.operation = "connect",
-			    .object = asked.object,
-			    .protocol = protocol,
-			    .port = target->port,
-			    .warning = warning};
+	const char *rule = warning ? warning : final_rule(observer, target);
+	const struct wish wish = {.operation = "connect",
+				  .object = target->object,
+				  .host = target_host(target),
+				  .address = *target->literal ? target->literal : NULL,
+				  .protocol = protocol,
+				  .port = target->port,
+				  .warning = warning};
 	struct denial *denial;
 	char program[32];
 
-	/* The name alone opens such an address to nobody: it is asked for itself. */
-	if (warning)
-		target_forget_name(&asked);
-	wish.host = target_host(&asked);
-	wish.address = *asked.literal ? asked.literal : NULL;
-
-	if (!denied && (*target->name || address_range(&target->address) != RANGE_NOWHERE) &&
-	    wish_add(observer, call, trap, &wish))
+	final |= !warning && rule;
+	if (!rule)
+		rule = observer->observed->restricted ? "network: not on the list" : "network none";
+	if (!final && wish_add(observer, call, trap, &wish))
 		return;
 	caller_name((pid_t)call->pid, program);
 	if (!still_waiting(observer, call->id))
@@ -114,18 +117,13 @@ static void connect_loopback(struct observer *observer, const struct seccomp_not
 	else
 		error = connect_now(fd, /* target= */ -1, address, length, &blocking);
 	/* On loopback a refusal is there at once. */
-	if (error == EINPROGRESS)
-		error = socket_option(fd, SO_ERROR, 0) == ECONNREFUSED ? ECONNREFUSED : error;
-	if (error == ECONNREFUSED && listed) {
+	if (error == EINPROGRESS && socket_option(fd, SO_ERROR, 0) == ECONNREFUSED)
+		error = ECONNREFUSED;
+	if (error == ECONNREFUSED && listed)
 		dial_loopback(observer, call, trap, fd, target);
-		return;
-	} else if (error == EINPROGRESS && blocking) {
-		perform_connect(observer, call->id, fd, /* target= */ -1, address, length);
-		return;
-	} else {
-		answer(observer, call->id, error);
-	}
-	close_copy(&fd);
+	else
+		conclude_connect(observer, call->id, fd, /* target= */ -1, address, length, error,
+				 blocking);
 }
 
 void serve_internet(struct observer *observer, const struct seccomp_notif *call,
@@ -168,7 +166,8 @@ void serve_internet(struct observer *observer, const struct seccomp_notif *call,
 			dial_start(observer, call, trap, fd, &target, address, length);
 			return;
 		}
-		network_refuse(observer, call, trap, &target, /* warning= */ NULL);
+		network_refuse(observer, call, trap, &target, /* warning= */ NULL,
+			       /* final= */ false);
 	}
 	close_copy(&fd);
 }

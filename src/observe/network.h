@@ -18,9 +18,11 @@ void serve_internet(struct observer *observer, const struct seccomp_notif *call,
 enum host_access network_judge(const struct observer *observer, const struct target *target);
 enum host_access network_judge_address(const struct observer *observer,
 				       const struct in6_addr *address, uint16_t port, bool named);
-/* Lets it wait for an answer, or refuses it. warning: why it is refused even so; may be NULL. */
+/* Lets it wait for an answer, or refuses it. warning: why the address that the name leads to is
+ * refused; NULL: the target itself is not listed. final: whatever anybody answers. */
 void network_refuse(struct observer *observer, const struct seccomp_notif *call,
-		    const struct trap *trap, const struct target *target, const char *warning);
+		    const struct trap *trap, const struct target *target, const char *warning,
+		    bool final);
 
 /* wish.c: lets the call wait until somebody has answered; false where nobody can. The texts of the
  * wish are copied. */

@@ -51,7 +51,8 @@ struct observer {
 	const char *settling;	     /* the answer that a call is served again with; NULL */
 	struct host_rules permitted; /* by answers during the run */
 	struct list permitted_sockets;
-	struct dial *dials; /* connections that are made outside */
+	struct list granted; /* wishes that were */
+	struct dial *dials;  /* connections that are made outside */
 	size_t dial_count;
 	uint64_t dialled;	/* how many there were */
 	int dial_timer;		/* -1 until it is needed */

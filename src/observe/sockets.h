@@ -20,6 +20,10 @@ int connect_now(int fd, int target, const struct sockaddr *address, socklen_t le
 void perform_connect(struct observer *observer, uint64_t id, int fd, int target,
 		     const struct sockaddr *address, socklen_t length);
 
+/* What is left to do after connect_now: answer, or wait. Takes ownership of fd and target. */
+void conclude_connect(struct observer *observer, uint64_t id, int fd, int target,
+		      const struct sockaddr *address, socklen_t length, int error, bool blocking);
+
 /* unix.c. connect_unix takes ownership of fd. */
 void connect_unix(struct observer *observer, const struct seccomp_notif *call,
 		  const struct trap *trap, int fd, const struct sockaddr_un *address,

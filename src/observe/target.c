@@ -60,12 +60,6 @@ void target_lead_to(struct target *target, const struct in6_addr *address)
 	address_text(address, target->literal);
 }
 
-void target_forget_name(struct target *target)
-{
-	target->name[0] = '\0';
-	write_object(target);
-}
-
 bool target_is_inside(const struct target *target)
 {
 	static const uint8_t inner_ipv4[] = INNER_IPV4, inner_ipv6[] = INNER_IPV6;

@@ -84,8 +84,6 @@ static void names_stand_for_the_addresses_that_they_were_given(void **state)
 	target_lead_to(&target, &leads_to);
 	assert_string_equal(target.object, "packages:443");
 	assert_string_equal(target.literal, "10.1.2.3");
-	target_forget_name(&target);
-	assert_string_equal(target.object, "10.1.2.3:443");
 	resolver_free(resolver);
 }
 
