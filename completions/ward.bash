@@ -16,7 +16,7 @@ _ward_command()
 _ward()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} at words
-	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --deny --net --allow-socket --allow-host --deny-host
+	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --deny --net --allow-socket --allow-host --deny-host --publish
 		--allow-syscall --deny-syscall --require --memory --processes --cpu --cpu-time --disk --files --timeout --idle --output --env
 		--keep-env --approval --sandbox --profile --policy --agent --session --tool --call-id --turn --reason '
 	COMPREPLY=()
@@ -54,8 +54,8 @@ _ward()
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")
 			return
 			;;
-		--net) words='none full' ;;
-		--allow-socket) words='docker ssh-agent dbus' ;;
+		--net) words='none restricted full' ;;
+		--allow-socket) words='docker ssh-agent dbus x11 wayland' ;;
 		--memory) words='512M 1G 4G' ;;
 		--processes) words='20 100 1000' ;;
 		--cpu) words='25% 50% 1 1.5' ;;

@@ -2,7 +2,9 @@
 /* From what the built-in policy, the policy files, the flags and the answers say to what the walls
  * are built from. */
 #include "permissions.h"
+#include "network.h"
 #include "secrets.h"
+#include "sockets.h"
 #include "worktree.h"
 #include "../base/guard.h"
 #include "../base/path.h"
@@ -297,44 +299,30 @@ int permissions_files(const struct request *request, const struct sandbox_policy
 	return r;
 }
 
-static const struct {
-	const char *name;
-	const char *paths[3];
-	const char *variable; /* that names the path */
-} named_sockets[] = {
-	{"docker", {"/var/run/docker.sock", "/run/docker.sock", NULL}, NULL},
-	{"ssh-agent", {NULL}, "SSH_AUTH_SOCK"},
-	{"dbus", {"/run/dbus/system_bus_socket", NULL}, NULL},
-};
-
 int permissions_sockets(const struct list *sockets, struct permissions *permissions,
 			struct error **ret_error)
 {
 	for (size_t i = 0; i < sockets->count; i++) {
 		const char *wanted = sockets->items[i];
 		_cleanup_list_ struct list paths = {0};
-		size_t before = permissions->sockets.count;
+		bool found = false;
 		char real[PATH_MAX];
 
-		for (size_t n = 0; n < ELEMENTS(named_sockets); n++) {
-			if (strcmp(wanted, named_sockets[n].name) != 0)
-				continue;
-			add_table(&paths, named_sockets[n].paths);
-			if (named_sockets[n].variable && getenv(named_sockets[n].variable))
-				list_add(&paths, getenv(named_sockets[n].variable));
-		}
-		if (wanted[0] == '/')
+		if (wanted[0] == '/') {
 			list_add(&paths, wanted);
-		for (size_t n = 0; n < paths.count; n++)
-			if (realpath(paths.items[n], real) &&
-			    !list_has(&permissions->sockets, real))
-				list_add(&permissions->sockets, real);
-		if (permissions->sockets.count == before && paths.count == 0) {
+		} else if (!socket_paths(wanted, &paths)) {
 			fail(ret_error, E_USAGE, "'%s' is not a socket ward knows", wanted);
-			return error_hint(ret_error,
-					  "write docker, ssh-agent, dbus or an absolute path");
+			return error_hint(ret_error, "write docker, ssh-agent, dbus, x11, wayland "
+						     "or an absolute path");
 		}
-		if (permissions->sockets.count == before)
+		for (size_t n = 0; n < paths.count; n++) {
+			if (!realpath(paths.items[n], real))
+				continue;
+			found = true;
+			if (!list_has(&permissions->sockets, real))
+				list_add(&permissions->sockets, real);
+		}
+		if (!found)
 			return fail(ret_error, E_USAGE,
 				    "there is no socket for '%s' on this machine", wanted);
 	}
@@ -404,9 +392,7 @@ void permissions_apply(const struct matter *matter, const char *permission, bool
 			call_set_add(&permissions->allow_calls, call_number(resource));
 	} else if (parse_word_in("secret", permission, length)) {
 		list_add(&verdict->keep, resource);
-	} else if (strcmp(permission, "connect *") == 0) {
-		/* Single hosts cannot be opened by this version, and all of them is not what a rule
-		 * for one of them says. */
-		verdict->network = NETWORK_FULL;
+	} else if (parse_word_in("connect host-loopback bind", permission, length)) {
+		network_apply(permission, length, resource, verdict);
 	}
 }

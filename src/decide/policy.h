@@ -32,6 +32,7 @@ struct sandbox_policy {
 	struct list read, write, read_only, deny;
 	struct list hold; /* as read_only, but opens nothing: said by a file that may only narrow */
 	struct list allow_hosts, deny_hosts;
+	struct list publish; /* OUTSIDE[:INSIDE] */
 	struct list sockets;
 	struct list keep_env, set_env;	     /* NAME; NAME=VALUE, each name once */
 	struct list require;		     /* names of walls without which nothing runs */
