@@ -378,7 +378,7 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 		if (r == 0)
 			r = permissions_calls(request, policy, &verdict.permissions, ret_error);
 		if (r == 0)
-			r = network_permissions(request, policy, &verdict, ret_error);
+			r = network_permissions(matter, policy, &verdict, ret_error);
 		if (r == 0) {
 			(void)permissions_sockets(&policy->sockets, &verdict.permissions, NULL);
 			for (size_t i = 0; i < verdict.brought.count; i++)

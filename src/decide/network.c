@@ -1,50 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hosts and ports, from flags, policies and answers to the rules that the supervisor holds. */
 #include "network.h"
+#include "sets.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* What follows `registry:` and its kin, or NULL; `registry:5000` is a host and its port. */
-static const char *set_word(const char *text)
+/* `registry:5000` is a host and its port, `registry:` and `registry:No` are neither. */
+static bool begins_like_set(const char *text)
 {
-	static const char *const kinds[] = {"registry:", "forge:", "model:"};
+	const char *colon = strchr(text, ':');
 
-	for (size_t i = 0; i < ELEMENTS(kinds); i++) {
-		const char *word = text + strlen(kinds[i]);
-
-		if (strncmp(text, kinds[i], strlen(kinds[i])) == 0)
-			return word[0] >= '0' && word[0] <= '9' ? NULL : word;
-	}
-	return NULL;
+	return colon && !(colon[1] >= '0' && colon[1] <= '9') &&
+	       parse_word_in("registry forge model", text, (size_t)(colon - text));
 }
 
 int network_check_host(const char *text, char **ret_warning, struct error **ret_error)
 {
-	const char *word = set_word(text);
+	_cleanup_error_ struct error *error = NULL;
 
-	if (!word)
+	if (!begins_like_set(text))
 		return host_pattern_check(text, ret_error);
-	if (!*word || word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-")]) {
-		fail(ret_error, E_USAGE, "'%s' is not a set of hosts", text);
-		error_hint(ret_error, "write registry:npm, registry:python or forge:git");
+	if (sets_check(text, &error) < 0) {
+		fail(ret_error, E_USAGE, "%s", error->message);
+		error_hint(ret_error, "%s", error->hint);
 		return -E_USAGE;
 	}
-	for (const char *const *known = policy_registries; *known; known++)
-		if (strcmp(*known, word) == 0)
-			return 0;
-	if (ret_warning &&
-	    asprintf(ret_warning, "there is no set of hosts called '%s'; it means nothing", text) <
-		    0)
+	if (ret_warning && !sets_is_known(text, /* places= */ NULL) &&
+	    asprintf(ret_warning,
+		     "there is no set of hosts called '%s' built in; it means nothing unless a "
+		     "file of sets names it",
+		     text) < 0)
 		abort();
 	return 0;
 }
 
-/* A host, or what a set stands for. */
-static int add_host(struct host_rules *rules, const char *text, bool deny, struct error **ret_error)
+/* What a set stands for, as files say that no command can write. */
+static int expand(const struct matter *matter, const struct verdict *verdict, const char *name,
+		  struct list *hosts, struct error **ret_error)
 {
-	return set_word(text) ? 0 : host_rules_add(rules, text, deny, ret_error);
+	const struct file_rules *rules = &verdict->permissions.rules;
+	const struct surroundings *surroundings = matter->surroundings;
+	_cleanup_list_ struct list writable = {0};
+	const struct sets_places places = {
+		.workspace = matter->request->workspace,
+		.home = getenv("HOME"),
+		.config_home = getenv("XDG_CONFIG_HOME"),
+		.tools_home = surroundings->home,
+		.state = surroundings->own_state,
+		.environment = surroundings->environment,
+		.writable = &writable,
+		.uid = surroundings->other_user ? 0 : geteuid(),
+	};
+
+	for (size_t i = 0; i < rules->count; i++)
+		if (rules->items[i].access == ACCESS_WRITE)
+			list_add(&writable, rules->items[i].pattern);
+	return sets_expand(name, &places, hosts, ret_error);
+}
+
+/* A host, or what a set stands for. */
+static int add_host(const struct matter *matter, const char *text, bool deny,
+		    struct verdict *verdict, struct error **ret_error)
+{
+	struct host_rules *rules = &verdict->permissions.hosts;
+	_cleanup_list_ struct list hosts = {0};
+	int r;
+
+	if (!sets_is_name(text))
+		return host_rules_add(rules, text, deny, ret_error);
+	r = expand(matter, verdict, text, &hosts, ret_error);
+	for (size_t i = 0; i < hosts.count && r == 0; i++)
+		r = host_rules_add(rules, hosts.items[i], deny, ret_error);
+	return r;
 }
 
 static bool read_port(const char *text, size_t length, unsigned *ret_port)
@@ -154,13 +183,25 @@ static bool takes_hosts(const struct request *request, const struct sandbox_poli
 	return !request->foreign || (policy->has_network && policy->network == NETWORK_FULL);
 }
 
-static int add_hosts(struct host_rules *rules, const struct list *texts, bool deny,
+/* A set that no file has is nothing that may be reached. */
+static int add_known(const struct matter *matter, const char *text, struct verdict *verdict,
 		     struct error **ret_error)
+{
+	_cleanup_error_ struct error *error = NULL;
+	int r = add_host(matter, text, false, verdict, &error);
+
+	if (r < 0 && !(r == -E_USAGE && sets_is_name(text)))
+		*ret_error = STEAL(error);
+	return r == -E_USAGE && sets_is_name(text) ? 0 : r;
+}
+
+static int add_hosts(const struct matter *matter, const struct list *texts, bool deny,
+		     struct verdict *verdict, struct error **ret_error)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < texts->count && r == 0; i++)
-		r = add_host(rules, texts->items[i], deny, ret_error);
+		r = add_host(matter, texts->items[i], deny, verdict, ret_error);
 	return r;
 }
 
@@ -173,15 +214,16 @@ static int add_ports(struct list *ports, const struct list *texts, struct error 
 	return r;
 }
 
-int network_permissions(const struct request *request, const struct sandbox_policy *policy,
+int network_permissions(const struct matter *matter, const struct sandbox_policy *policy,
 			struct verdict *verdict, struct error **ret_error)
 {
+	const struct request *request = matter->request;
 	struct host_rules *hosts = &verdict->permissions.hosts;
 	struct list *publish = &verdict->permissions.publish;
 	int r;
 
-	if ((r = add_hosts(hosts, &policy->deny_hosts, true, ret_error)) < 0 ||
-	    (r = add_hosts(hosts, &request->deny_hosts, true, ret_error)) < 0)
+	if ((r = add_hosts(matter, &policy->deny_hosts, true, verdict, ret_error)) < 0 ||
+	    (r = add_hosts(matter, &request->deny_hosts, true, verdict, ret_error)) < 0)
 		return r;
 	if (verdict->network == NETWORK_NONE)
 		return 0;
@@ -193,14 +235,15 @@ int network_permissions(const struct request *request, const struct sandbox_poli
 		verdict->network = hosts->everything ? NETWORK_RESTRICTED : NETWORK_FULL;
 		return 0;
 	}
-	if ((r = add_hosts(hosts, &policy->allow_hosts, false, ret_error)) == 0 &&
-	    takes_hosts(request, policy))
-		r = add_hosts(hosts, &request->allow_hosts, false, ret_error);
+	for (size_t i = 0; i < policy->allow_hosts.count && r == 0; i++)
+		r = add_known(matter, policy->allow_hosts.items[i], verdict, ret_error);
+	if (r == 0 && takes_hosts(request, policy))
+		r = add_hosts(matter, &request->allow_hosts, false, verdict, ret_error);
 	return r;
 }
 
-void network_apply(const char *operation, size_t length, const char *resource,
-		   struct verdict *verdict)
+void network_apply(const struct matter *matter, const char *operation, size_t length,
+		   const char *resource, struct verdict *verdict)
 {
 	struct permissions *permissions = &verdict->permissions;
 	int r;
@@ -208,7 +251,7 @@ void network_apply(const char *operation, size_t length, const char *resource,
 	if (verdict->network == NETWORK_FULL)
 		return; /* all of it is open */
 	if (parse_word_in("connect", operation, length)) {
-		r = add_host(&permissions->hosts, resource, false, NULL);
+		r = add_host(matter, resource, false, verdict, NULL);
 	} else if (parse_word_in("host-loopback", operation, length)) {
 		_cleanup_free_ char *host = NULL;
 

@@ -22,11 +22,11 @@ int network_check_request(const struct request *request, struct error **ret_erro
 enum network network_choose(const struct request *request, const struct sandbox_policy *policy);
 /* Hosts and ports by policy and flags, for the mode that the verdict has. A full network of which
  * something is denied or published becomes one of the sandbox's own in which everything is open. */
-int network_permissions(const struct request *request, const struct sandbox_policy *policy,
+int network_permissions(const struct matter *matter, const struct sandbox_policy *policy,
 			struct verdict *verdict, struct error **ret_error);
 /* One permission: connect, host-loopback or bind. What is none gives nothing. */
-void network_apply(const char *operation, size_t length, const char *resource,
-		   struct verdict *verdict);
+void network_apply(const struct matter *matter, const char *operation, size_t length,
+		   const char *resource, struct verdict *verdict);
 
 /* What another program wants to reach or publish and the policy does not give, as permissions.
  * network: what it gets without an answer. */

@@ -304,16 +304,19 @@ int permissions_sockets(const struct list *sockets, struct permissions *permissi
 {
 	for (size_t i = 0; i < sockets->count; i++) {
 		const char *wanted = sockets->items[i];
+		const struct known_socket *known = socket_named(wanted);
 		_cleanup_list_ struct list paths = {0};
 		bool found = false;
 		char real[PATH_MAX];
 
 		if (wanted[0] == '/') {
 			list_add(&paths, wanted);
-		} else if (!socket_paths(wanted, &paths)) {
+		} else if (known) {
+			socket_paths(known, &paths);
+		} else {
 			fail(ret_error, E_USAGE, "'%s' is not a socket ward knows", wanted);
-			return error_hint(ret_error, "write docker, ssh-agent, dbus, x11, wayland "
-						     "or an absolute path");
+			return error_hint(ret_error, "docs/policy.md lists them under `sockets`; "
+						     "any other is named by its path");
 		}
 		for (size_t n = 0; n < paths.count; n++) {
 			if (!realpath(paths.items[n], real))
@@ -393,6 +396,6 @@ void permissions_apply(const struct matter *matter, const char *permission, bool
 	} else if (parse_word_in("secret", permission, length)) {
 		list_add(&verdict->keep, resource);
 	} else if (parse_word_in("connect host-loopback bind", permission, length)) {
-		network_apply(permission, length, resource, verdict);
+		network_apply(matter, permission, length, resource, verdict);
 	}
 }

@@ -123,6 +123,3 @@ bool policy_match_is_certain(const struct policy *policy, const struct rule *rul
 int policy_trust(const char *state, const char *directory, struct error **ret_error);
 /* Not being trusted is no error. */
 int policy_untrust(const char *state, const char *directory, struct error **ret_error);
-
-/* Names of sets of hosts: registry:NAME. Ended by NULL. */
-extern const char *const policy_registries[];

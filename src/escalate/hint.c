@@ -85,17 +85,14 @@ static bool flag_for_target(const char *target, struct buffer *text)
 
 static bool flag_for_socket(const char *path, struct buffer *text)
 {
-	const char *name = socket_name(path);
-	const char *risk = socket_risk(name);
+	const struct known_socket *socket = socket_at(path);
 
 	if (path[0] == '@')
 		return false;
-	if (!risk && strcmp(path_last(path), "docker.sock") == 0)
-		risk = socket_risk("docker");
 	buffer_add_text(text, "--allow-socket ");
-	escape_for_shell(text, name ? name : path);
-	if (risk)
-		buffer_printf(text, " (%s)", risk);
+	escape_for_shell(text, path);
+	if (socket)
+		buffer_printf(text, " (%s: %s)", socket->name, socket->means);
 	return true;
 }
 

@@ -14,6 +14,8 @@
 static struct request request;
 static struct sandbox_policy policy;
 static struct verdict verdict;
+static const struct surroundings surroundings;
+static const struct matter matter = {.request = &request, .surroundings = &surroundings};
 
 static int begin(void **state)
 {
@@ -51,7 +53,7 @@ static void decide_network(void)
 	verdict_done(&verdict);
 	assert_int_equal(network_check_request(&request, NULL), 0);
 	verdict.network = network_choose(&request, &policy);
-	assert_int_equal(network_permissions(&request, &policy, &verdict, NULL), 0);
+	assert_int_equal(network_permissions(&matter, &policy, &verdict, NULL), 0);
 }
 
 static enum host_access name(const char *host, uint16_t port)
@@ -63,7 +65,7 @@ static void apply(const char *permission)
 {
 	size_t length = strcspn(permission, " ");
 
-	network_apply(permission, length, permission + length + 1, &verdict);
+	network_apply(&matter, permission, length, permission + length + 1, &verdict);
 }
 
 static void nothing_is_open_unless_it_was_said(void **state)
