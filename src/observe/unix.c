@@ -97,8 +97,8 @@ void connect_unix(struct observer *observer, const struct seccomp_notif *call,
 		/* An abstract name is one of the socket's own network namespace. */
 		if (observer->observed->own_network ||
 		    length <= offsetof(struct sockaddr_un, sun_path)) {
-			perform_connect(observer, call->id, fd, -1,
-					(const struct sockaddr *)address, length);
+			perform_connect(observer, call, fd, -1, (const struct sockaddr *)address,
+					length);
 			return;
 		}
 		path[0] = '@';
@@ -117,7 +117,7 @@ void connect_unix(struct observer *observer, const struct seccomp_notif *call,
 	}
 	if (r == 0 && found.exists && S_ISSOCK(found.st.st_mode) &&
 	    (is_private(observer, found.path) || was_bound_inside(observer, &found.st))) {
-		perform_connect(observer, call->id, fd, found.fd, (const struct sockaddr *)address,
+		perform_connect(observer, call, fd, found.fd, (const struct sockaddr *)address,
 				length);
 		return;
 	}
@@ -126,8 +126,7 @@ void connect_unix(struct observer *observer, const struct seccomp_notif *call,
 	host = allowed_host_socket(observer, path[0] == '/' ? path : found.path, real);
 	if (host >= 0) {
 		close_fd(&found.fd);
-		perform_connect(observer, call->id, fd, host, (const struct sockaddr *)address,
-				length);
+		perform_connect(observer, call, fd, host, (const struct sockaddr *)address, length);
 		return;
 	}
 	if (host == -2 &&
