@@ -43,8 +43,10 @@ static void serve_others(void *data)
 static bool is_obsolete(void *data)
 {
 	struct asked *asked = data;
-	const struct wish *wish = observer_wish(asked->flow->observer);
+	const struct wish *wish;
 
+	run_look(asked->flow->run); /* which may end it */
+	wish = observer_wish(asked->flow->observer);
 	if (wish && strcmp(wish->operation, asked->operation) == 0 &&
 	    strcmp(wish->object, asked->object) == 0) {
 		asked->missed = 0;
