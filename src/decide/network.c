@@ -164,10 +164,22 @@ int network_check_request(const struct request *request, struct error **ret_erro
 	return 0;
 }
 
+/* Never more than what is answered, and none where somebody said so. */
+static enum network networked_code(const struct request *request,
+				   const struct sandbox_policy *policy)
+{
+	if ((request->has_network && request->network == NETWORK_NONE) ||
+	    (policy->has_network && policy->network == NETWORK_NONE))
+		return NETWORK_NONE;
+	return NETWORK_RESTRICTED;
+}
+
 enum network network_choose(const struct request *request, const struct sandbox_policy *policy)
 {
 	enum network network = policy->has_network ? policy->network : NETWORK_NONE;
 
+	if (decide_is_networked_code(request))
+		return networked_code(request, policy);
 	if (request->foreign)
 		return request->has_network ? MIN(network, request->network) : network;
 	if (request->has_network)
@@ -235,6 +247,8 @@ int network_permissions(const struct matter *matter, const struct sandbox_policy
 		verdict->network = hosts->everything ? NETWORK_RESTRICTED : NETWORK_FULL;
 		return 0;
 	}
+	if (decide_is_networked_code(request))
+		return 0; /* the hosts of the answer, and no others */
 	for (size_t i = 0; i < policy->allow_hosts.count && r == 0; i++)
 		r = add_known(matter, policy->allow_hosts.items[i], verdict, ret_error);
 	if (r == 0 && takes_hosts(request, policy))
@@ -288,6 +302,8 @@ void network_wishes(const struct request *request, const struct sandbox_policy *
 	_cleanup_list_ struct list published = {0};
 	bool full = policy->has_network && policy->network == NETWORK_FULL;
 
+	if (decide_is_networked_code(request))
+		return; /* asked for with the code itself */
 	for (size_t i = 0; i < request->allow_hosts.count && !full; i++)
 		if (!list_covers(given, request->allow_hosts.items[i]))
 			list_add_printf(wishes, "connect %s", request->allow_hosts.items[i]);

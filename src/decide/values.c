@@ -253,6 +253,7 @@ static const struct {
 	{"deploy", TEXT, "deploy staging"},
 	{"secret", TEXT, "secret NPM_TOKEN"},
 	{"syscall", CALLS, "syscall modify_ldt"},
+	{"profile", TEXT, "profile code-net"},
 	{"unsandboxed", TEXT, "unsandboxed make install"},
 };
 
@@ -295,6 +296,6 @@ int value_check_permission(const char *text, char **ret_warning, struct error **
 	return refuse(ret_error,
 		      "write an operation and what it is for, such as 'connect example.org:443'; "
 		      "operations are read, write, delete, exec, connect, bind, unix, "
-		      "host-loopback, http, sql, deploy, secret, syscall and unsandboxed",
+		      "host-loopback, http, sql, deploy, secret, syscall, profile and unsandboxed",
 		      text, "a permission");
 }
