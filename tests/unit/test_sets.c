@@ -29,15 +29,26 @@ static void names_are_a_prefix_and_a_word(void **state)
 	(void)state;
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		assert_true(sets_is_name(names[i]));
-		assert_int_equal(sets_check(names[i], NULL), 0);
+		assert_true(sets_is_meant(names[i]));
+		assert_int_equal(sets_check(names[i], E_USAGE, NULL), 0);
 	}
 	for (size_t i = 0; i < ELEMENTS(others); i++) {
 		_cleanup_error_ struct error *error = NULL;
 
 		assert_false(sets_is_name(others[i]));
-		assert_int_equal(sets_check(others[i], &error), -E_POLICY);
+		assert_int_equal(sets_check(others[i], E_USAGE, &error), -E_USAGE);
 		assert_non_null(error->hint);
 	}
+}
+
+static void a_host_called_registry_is_a_host(void **state)
+{
+	(void)state;
+	assert_true(sets_is_meant("registry:"));
+	assert_true(sets_is_meant("forge:Git"));
+	assert_false(sets_is_meant("registry:5000"));
+	assert_false(sets_is_meant("registry"));
+	assert_false(sets_is_meant("registry.example:443"));
 }
 
 /* --- URLs ------------------------------------------------------------------------------------ */
@@ -813,6 +824,7 @@ int main(void)
 #define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, world_new, world_done)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_a_prefix_and_a_word),
+		cmocka_unit_test(a_host_called_registry_is_a_host),
 		cmocka_unit_test(a_url_is_a_host_and_the_port_of_its_scheme),
 		cmocka_unit_test(what_is_not_plainly_a_host_is_none),
 		cmocka_unit_test(a_remote_may_be_written_as_for_scp),
