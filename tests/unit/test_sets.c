@@ -612,6 +612,24 @@ static void remotes_are_suggested(void **state)
 		     "?four.example:9418 ?five.example:443 ?six.example:443");
 }
 
+static void remotes_of_a_worktree_are_suggested(void **state)
+{
+	struct world *world = *state;
+	_cleanup_buffer_ struct buffer file = {0};
+
+	put(world, "repo/.git/config", "[remote \"origin\"]\n\turl = git@one.example:x\n");
+	put(world, "repo/.git/worktrees/w/commondir", "../..\n");
+	buffer_printf(&file, "gitdir: %s/repo/.git/worktrees/w\n", world->top);
+	put(world, "workspace/.git", buffer_text(&file));
+	assert_added(world, "forge:git", "?one.example:22");
+	/* A submodule has a configuration of its own. */
+	put(world, "repo/.git/modules/m/config", "[remote \"x\"]\n\turl = git@two.example:x\n");
+	put(world, "workspace/.git", "gitdir: ../repo/.git/modules/m\n");
+	assert_added(world, "forge:git", "?two.example:22");
+	put(world, "workspace/.git", "gitdir: /dev/zero\n");
+	assert_added(world, "forge:git", "");
+}
+
 /* --- whose word counts ------------------------------------------------------------------------ */
 
 static void the_workspace_only_suggests(void **state)
@@ -845,6 +863,7 @@ int main(void)
 		IN_WORLD(broken_toml_is_stepped_over),
 		IN_WORLD(go_is_read),
 		IN_WORLD(remotes_are_suggested),
+		IN_WORLD(remotes_of_a_worktree_are_suggested),
 		IN_WORLD(the_workspace_only_suggests),
 		IN_WORLD(what_commands_can_write_only_suggests),
 		IN_WORLD(a_home_that_is_the_workspace_only_suggests),
