@@ -283,6 +283,8 @@ static void accept_some(struct relay *relay, const struct listener *listener)
 bool relay_serve(struct relay *relay, int fd, uint32_t events)
 {
 	(void)events;
+	if (!relay)
+		return false;
 	for (size_t i = 0; i < relay->listener_count; i++)
 		if (relay->listeners[i].fd == fd) {
 			accept_some(relay, &relay->listeners[i]);
