@@ -265,7 +265,7 @@ static void what_is_odd_is_warned_of(void **state)
 		 "x.yaml:1:9: the rule for 'ls' does not say why"},
 		{"sandbox: {network: {allow: [registry:cobol]}}", "x.yaml:1:29: there is no set"},
 		{"profiles: {p: {network: {allow: [model:cobol]}}}",
-		 "x.yaml:1:35: there is no set of hosts called 'model:cobol'"},
+		 "x.yaml:1:34: there is no set of hosts called 'model:cobol'"},
 		{"rules:\n  - {command: x, do: allow, permissions: ['connect registry:cobol']}\n",
 		 "x.yaml:2:1: there is no set of hosts called 'registry:cobol'"},
 		{"rules:\n"
