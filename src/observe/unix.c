@@ -15,6 +15,28 @@ enum { BOUND_MOST = 500 };
 static const char rule_unix[] = "default: no sockets of the host";
 static const char rule_write[] = "default: write only in the workspace and /tmp";
 
+/* Services that the C library asks for hosts, users and groups before it looks into its files, and
+ * does well without. No program chose to, so that a refusal would tell nobody anything; and they
+ * would look up names that nobody allowed. */
+static const char *const name_services[] = {
+	"/run/nscd",		/* unscd too */
+	"/run/nslcd",		/* LDAP */
+	"/var/lib/sss/pipes",	/* sssd */
+	"/run/systemd/resolve", /* nss-resolve */
+	"/run/systemd/userdb",	/* nss-systemd */
+	"/run/systemd/machine", /* nss-mymachines */
+	"/run/avahi-daemon",	/* nss-mdns */
+};
+
+static bool is_name_service(const char *path)
+{
+	for (size_t i = 0; i < ELEMENTS(name_services); i++) {
+		if (path_is_under(path, name_services[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Remembered by an open fd: without it the number of a socket that was removed could come again, as
  * one of the host's. */
 static void remember_bound(struct observer *observer, int directory, const char *name)
@@ -129,9 +151,11 @@ void connect_unix(struct observer *observer, const struct seccomp_notif *call,
 		perform_connect(observer, call, fd, host, (const struct sockaddr *)address, length);
 		return;
 	}
-	if (host == -2 &&
-	    wish_add(observer, call, trap,
-		     &(struct wish){.operation = "unix", .object = real, .protocol = "unix"}))
+	if (host == -2 && is_name_service(real))
+		answer(observer, call->id, ENOENT); /* as if it did not run */
+	else if (host == -2 &&
+		 wish_add(observer, call, trap,
+			  &(struct wish){.operation = "unix", .object = real, .protocol = "unix"}))
 		; /* it waits for an answer */
 	else if (host == -2)
 		refuse(observer, call, trap, "unix", real, rule_unix, EACCES);
