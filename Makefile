@@ -19,7 +19,7 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 
 C_FILES = $(shell find src cmd tests -name '*.[ch]')
 
-.PHONY: all build test suites unit end-to-end escape replay asan soak bench fuzz format check-format check-includes \
+.PHONY: all build test both suites unit end-to-end escape replay asan soak bench fuzz format check-format check-includes \
 	install uninstall clean help
 .DEFAULT_GOAL := build
 
@@ -46,7 +46,7 @@ test: ## install what tests need, run all tests, then all again with sanitizers
 # A directory that was set up before cmocka came has no unit tests in it.
 	@test "$$(meson introspect --tests build)" != '[]' || \
 		{ meson setup --reconfigure build >build/setup.log 2>&1 && ninja -C build --quiet; }
-	@failed=; for stage in check-includes check-format suites replay asan; do \
+	@failed=; for stage in check-includes check-format both replay; do \
 		$(MAKE) --no-print-directory $$stage || failed="$$failed $$stage"; \
 	done; \
 	$(PYTHON) -c "$$COUNT" build/reports build-asan/reports; \
@@ -65,6 +65,14 @@ skipped = ', %d skipped' % count['skipped'] if count['skipped'] else ''
 print('%d passed, %d failed%s' % (count['tests'] - failed - count['skipped'], failed, skipped))
 endef
 export COUNT
+
+# Tests wait more than they compute, so the two builds are tested beside each other; each has a log of its own.
+both:
+	@$(call build-in,build-asan,$(SANITIZED))
+	@mkdir -p build/reports build-asan/reports
+	@$(MAKE) --no-print-directory suites BUILD=build-asan >build-asan/reports/log 2>&1 & sanitized=$$!; \
+		$(MAKE) --no-print-directory suites; plain=$$?; \
+		wait $$sanitized; status=$$?; cat build-asan/reports/log; test $$plain = 0 -a $$status = 0
 
 suites:
 	@failed=; for suite in unit end-to-end escape; do \
@@ -131,6 +139,13 @@ build-fuzz/system-calls.h: tools/system-calls
 build-fuzz/src/sys/calls.o: build-fuzz/system-calls.h
 build-fuzz/src/sys/calls.o: FUZZ_CFLAGS += -Ibuild-fuzz
 
+# The same text as in meson.build.
+build-fuzz/sets-data.h: data/sets.yaml tools/embed
+	@mkdir -p $(@D)
+	@tools/embed data/sets.yaml >$@.new && mv $@.new $@
+build-fuzz/src/decide/sets.o: build-fuzz/sets-data.h
+build-fuzz/src/decide/sets.o: FUZZ_CFLAGS += -Ibuild-fuzz
+
 build-fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	@clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<
@@ -141,7 +156,7 @@ build-fuzz/libward.a: $(FUZZ_OBJECTS)
 
 build-fuzz/fuzz_%: tests/fuzz/fuzz_%.c build-fuzz/libward.a
 	@clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MF $@.d -o $@ $< build-fuzz/libward.a \
-		-ljansson -lsodium -lsqlite3 -lyaml -ltree-sitter -lm -lpthread
+		-lcares -ljansson -lsodium -lsqlite3 -lyaml -ltree-sitter -lm -lpthread
 
 -include $(FUZZ_OBJECTS:.o=.d) $(wildcard build-fuzz/fuzz_*.d)
 
@@ -182,14 +197,16 @@ bench: build ## measure, and write docs/benchmarks.md
 BINDIR = $(DESTDIR)$(PREFIX)/bin
 MANDIR = $(DESTDIR)$(PREFIX)/share/man/man1
 COMPLETIONDIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+DATADIR = $(DESTDIR)$(PREFIX)/share/ward
 
 install: build ## install under PREFIX (/usr/local), below DESTDIR
 	install -D -m 755 build/ward $(BINDIR)/ward
 	install -D -m 644 docs/ward.1 $(MANDIR)/ward.1
 	install -D -m 644 completions/ward.bash $(COMPLETIONDIR)/ward
+	install -D -m 644 data/sets.yaml $(DATADIR)/sets.yaml
 
 uninstall: ## remove what install put there
-	rm -f $(BINDIR)/ward $(MANDIR)/ward.1 $(COMPLETIONDIR)/ward
+	rm -f $(BINDIR)/ward $(MANDIR)/ward.1 $(COMPLETIONDIR)/ward $(DATADIR)/sets.yaml
 
 clean: ## remove everything that was built
 	rm -rf build build-asan build-fuzz

@@ -55,7 +55,7 @@ _ward()
 			return
 			;;
 		--net) words='none full' ;;
-		--allow-socket) words='docker ssh-agent dbus' ;;
+		--allow-socket) words='docker podman containerd lxd libvirt systemd dbus session-bus x11 wayland ssh-agent gpg-agent keyring audio' ;;
 		--memory) words='512M 1G 4G' ;;
 		--processes) words='20 100 1000' ;;
 		--cpu) words='25% 50% 1 1.5' ;;

@@ -347,7 +347,8 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		/* What was begun before the judgement may not be what was judged. */
 		r = round == 0 && flow->entry.init > 0 &&
 				    flow->entry_level == flow->verdict.level &&
-				    flow->entry_network == flow->verdict.network
+				    (flow->entry_network == NETWORK_FULL) ==
+					    (flow->verdict.network == NETWORK_FULL)
 			    ? 0
 			    : begin(flow, flow->verdict.level, flow->verdict.network, ret_error);
 		if (r == 0 && flow->verdict.level != LEVEL_NONE)
@@ -379,12 +380,20 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 /* 6. The supervisor sees what the command tries, the loop serves what it reads and writes. */
 static void serve_observer(void *data)
 {
-	observer_serve(data);
+	struct flow *flow = data;
+
+	observer_serve(flow->observer);
+	flow_serve_wishes(flow);
 }
 
 static uint64_t set_aside(void *data)
 {
-	return observer_set_aside(data);
+	return observer_set_aside(((struct flow *)data)->observer);
+}
+
+static void note_run(void *data, struct run *run)
+{
+	((struct flow *)data)->run = run;
 }
 
 static int run(struct flow *flow, struct outcome *outcome, struct error **ret_error)
@@ -409,6 +418,10 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.own_mounts = flow->masks.guarded && (flow->entry.walls & masked) == masked,
 		.company = flow->company,
 		.quarantine = flow->quarantine,
+		.hosts = &flow->verdict.permissions.hosts,
+		.publish = &flow->verdict.permissions.publish,
+		.restricted = flow->verdict.network == NETWORK_RESTRICTED,
+		.asks = flow_may_ask_in_place(flow),
 		.sockets = &flow->verdict.permissions.sockets,
 		.covered = (flow->entry.walls & masked) == masked ? &flow->masks : NULL,
 		.texts = &flow->entry.texts,
@@ -424,12 +437,14 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		if (r == 0)
 			attendant = (struct attendant){.fd = observer_fd(flow->observer),
 						       .serve = serve_observer,
-						       .data = flow->observer,
-						       .set_aside = set_aside};
+						       .data = flow,
+						       .set_aside = set_aside,
+						       .begun = note_run};
 	}
 	if (r == 0)
 		r = run_serve(&flow->entry, &flow->streams, &flow->verdict.limits, flow->group,
 			      &attendant, outcome, ret_error);
+	flow->run = NULL;
 	if (flow->observer) /* however it ended */
 		observer_end(flow->observer, &flow->result->warnings);
 	if (r == 0 && flow->observer) {
@@ -693,6 +708,9 @@ void flow_run(const struct request *request, const struct audience *audience,
 	grants_done(&flow.grants);
 	list_done(&flow.granted);
 	list_done(&flow.asked);
+	list_done(&flow.refused);
+	list_done(&flow.remarks);
+	error_free(flow.failure);
 	identity_done(&flow.identity);
 	audit_close(flow.audit);
 	masks_done(&flow.masks);

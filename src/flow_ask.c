@@ -6,7 +6,6 @@
 #include "base/id.h"
 #include "base/units.h"
 #include "decide/remember.h"
-#include "escalate/ask.h"
 #include "escalate/explain.h"
 #include "escalate/keep.h"
 
@@ -115,17 +114,70 @@ static char *shown_reason(const struct request *request)
 	return reason;
 }
 
-static int ask(struct flow *flow, const char *stage, struct ask *question, struct list *grants,
-	       struct answer *ret_answer, struct error **ret_error)
+bool flow_may_ask_in_place(const struct flow *flow)
+{
+	return flow->verdict.level == LEVEL_RESTRICTED && approve_missing(flow->verdict.approval) &&
+	       flow_is_attended();
+}
+
+/* The rules that the answers for good would write, as they are shown. They know no reasons, so
+ * there is none that allows what something speaks against; and none that would forbid a command for
+ * the sake of one thing that it wants. */
+struct rules {
+	char *file, *always, *never, *whole_set;
+};
+
+static void rules_done(struct rules *rules)
+{
+	free(rules->file);
+	free(rules->always);
+	free(rules->never);
+	free(rules->whole_set);
+}
+
+static void offer_rules(const struct flow *flow, struct ask *question, struct rules *rules)
+{
+	bool harmless = flow->assessment.class == CLASS_SAFE;
+	_cleanup_free_ char *why = NULL;
+	char now[TIME_TEXT];
+
+	time_text(now);
+	if (asprintf(&why, "a person said so when asked, on %.10s", now) < 0)
+		abort();
+	rules->file = remember_file();
+	if (!rules->file)
+		return;
+	question->always_file = rules->file;
+	if (harmless)
+		question->always_rule = rules->always =
+			remember_rule(VERDICT_ALLOW, flow->key.covers, question->grants, why);
+	if (harmless && question->set)
+		question->set_rule = rules->whole_set =
+			remember_rule(VERDICT_ALLOW, flow->key.covers, question->set_grants, why);
+	if (question->kind != ASK_IN_PLACE)
+		question->never_rule = rules->never =
+			remember_rule(VERDICT_DENY, flow->key.covers, NULL, why);
+}
+
+/* What was chosen is all of the set: from here on that is what was asked for. */
+static void take_set(struct ask *question, struct list *grants)
+{
+	list_done(grants);
+	for (size_t i = 0; i < question->set_grants->count; i++)
+		list_add(grants, question->set_grants->items[i]);
+	question->always_rule = question->set_rule;
+}
+
+int flow_put(struct flow *flow, const char *stage, struct ask *question, struct list *grants,
+	     struct answer *ret_answer, struct error **ret_error)
 {
 	const struct request *request = flow->request;
 	const struct event_run run = flow_event(flow);
-	_cleanup_free_ char *command = shown_command(request), *reason = shown_reason(request),
-			    *file = NULL, *always = NULL, *never = NULL, *why = NULL;
+	_cleanup_free_ char *command = shown_command(request), *reason = shown_reason(request);
+	_cleanup_(rules_done) struct rules rules = {0};
 	/* Without the sandbox a yes means this command and no other. */
 	bool kind = flow->key.covers && !flow_is_altered(flow->request) &&
 		    !list_has(grants, "unsandboxed");
-	char now[TIME_TEXT];
 	int r;
 
 	question->command = command;
@@ -145,25 +197,15 @@ static int ask(struct flow *flow, const char *stage, struct ask *question, struc
 		*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
 		return 0;
 	}
-	/* The rule that is shown is the one that is written. It knows no reasons, so there is none
-	 * for what something speaks against. */
-	time_text(now);
-	if (asprintf(&why, "a person said so when asked, on %.10s", now) < 0)
-		abort();
-	if (kind && !flow->identity.changes) {
-		file = remember_file();
-		always = remember_rule(VERDICT_ALLOW, flow->key.covers, grants, why);
-		never = remember_rule(VERDICT_DENY, flow->key.covers, NULL, why);
-		question->always_file = file;
-		question->always_rule =
-			file && flow->assessment.class == CLASS_SAFE ? always : NULL;
-		question->never_rule = file ? never : NULL;
-	}
+	if (kind && !flow->identity.changes)
+		offer_rules(flow, question, &rules);
 	r = flow_record(flow, "ask",
 			event_ask(&run, stage, question->why, question->refused, grants),
 			ret_error);
 	if (r == 0)
 		r = ask_terminal(question, ret_answer, ret_error);
+	if (r == 0 && ret_answer->whole_set)
+		take_set(question, grants);
 	return r < 0 ? r : settle(flow, stage, question, ret_answer, grants, ret_error);
 }
 
@@ -201,7 +243,7 @@ int flow_ask_first(struct flow *flow, struct error **ret_error)
 		list_add(&grants, flow->verdict.wanted.items[i]);
 	for (size_t i = 0; i < flow->verdict.brought.count; i++)
 		list_add(&grants, flow->verdict.brought.items[i]);
-	r = ask(flow, "ask", &question, &grants, &answer, ret_error);
+	r = flow_put(flow, "ask", &question, &grants, &answer, ret_error);
 	if (r == 0 && answer.kind != ANSWER_APPROVE) {
 		flow->result->verdict = verdict_name(VERDICT_DENY);
 		flow->result->source = answer.kind == ANSWER_NOBODY ? "default" : "person";
@@ -243,7 +285,8 @@ static bool can_ask_again(struct flow *flow, struct list *missing, struct list *
 		return false;
 	beyond = explain_missing(attempt, &flow->verdict.permissions.never, &all, refused);
 	for (size_t i = 0; i < all.count; i++) {
-		if (list_has(&flow->granted, all.items[i]))
+		if (list_has(&flow->granted, all.items[i]) ||
+		    list_has(&flow->refused, all.items[i]))
 			continue;
 		list_add(missing, all.items[i]);
 		if (!list_has(kept, all.items[i])) {
@@ -261,6 +304,19 @@ static bool can_ask_again(struct flow *flow, struct list *missing, struct list *
 	return new;
 }
 
+/* What came up while the command ran, in the order in which it concerns the caller. */
+static int conclude_wishes(struct flow *flow, struct error **ret_error)
+{
+	for (size_t i = 0; i < flow->remarks.count; i++)
+		flow_say(flow, "%s", flow->remarks.items[i]);
+	list_done(&flow->remarks);
+	if (flow->failure) {
+		*ret_error = STEAL(flow->failure);
+		return -(int)(*ret_error)->code;
+	}
+	return flow->aborted ? reject(flow, &(struct answer){.kind = ANSWER_ABORT}, ret_error) : 0;
+}
+
 int flow_escalate(struct flow *flow, struct error **ret_error)
 {
 	_cleanup_list_ struct list missing = {0}, refused = {0};
@@ -270,6 +326,9 @@ int flow_escalate(struct flow *flow, struct error **ret_error)
 	struct ask question = {.kind = ASK_RETRY, .refused = &refused, .starts_again = true};
 	int r;
 
+	r = conclude_wishes(flow, ret_error);
+	if (r < 0)
+		return r;
 	if (!can_ask_again(flow, &missing, &refused) || !flow_is_attended())
 		return 0;
 	if (!input_rewind(&flow->streams, &flow->input)) {
@@ -287,7 +346,7 @@ int flow_escalate(struct flow *flow, struct error **ret_error)
 	question.may_unsandbox =
 		!list_has(&missing, "unsandboxed") &&
 		approve_unsandboxed(flow->verdict.approval, flow->request->sandbox);
-	r = ask(flow, "retry", &question, &missing, &answer, ret_error);
+	r = flow_put(flow, "retry", &question, &missing, &answer, ret_error);
 	if (r == 0 && answer.kind == ANSWER_ABORT) {
 		r = reject(flow, &answer, ret_error);
 	} else if (r == 0 && answer.kind != ANSWER_APPROVE) {

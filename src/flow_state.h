@@ -6,6 +6,7 @@
 #include "decide/decide.h"
 #include "decide/key.h"
 #include "decide/policy.h"
+#include "escalate/ask.h"
 #include "flow.h"
 #include "observe/observe.h"
 #include "record/audit.h"
@@ -37,6 +38,11 @@ struct flow {
 	struct approval_key key;
 	struct grants grants;	    /* the session's answers so far */
 	struct list granted, asked; /* by answers during this run; and what was asked for */
+	struct list refused;	    /* what was asked for while a call waited, and not given */
+	struct list remarks;	    /* to be said when the command no longer has the terminal */
+	unsigned questions;	    /* while calls waited */
+	bool aborted;		    /* a person has ended the run */
+	struct error *failure;	    /* or an answer could not be recorded */
 	bool answered;		    /* a person has said yes to it */
 	struct dispositions before; /* how signals were when we were called */
 	struct input_mark input;    /* and standard input */
@@ -55,6 +61,7 @@ struct flow {
 	enum network entry_network;
 	struct observed observed; /* what the observer borrows */
 	struct observer *observer;
+	struct run *run; /* while it is served */
 };
 
 /* flow.c: one line for a person; a decision added to the result; a record appended, body taken
@@ -86,6 +93,16 @@ void flow_warn_limits(struct flow *flow);
 
 /* flow_ask.c: true if there is somebody at a terminal of ours. */
 bool flow_is_attended(void);
+/* True if whoever can answer may be asked while a call of the command waits. */
+bool flow_may_ask_in_place(const struct flow *flow);
+/* Puts a question, whose command, session and choices are filled in here, and settles the answer:
+ * on record, kept, among the decisions. grants: what a yes gives; afterwards what it gave.
+ * ANSWER_NOBODY, and nothing recorded, where nobody sits there. */
+int flow_put(struct flow *flow, const char *stage, struct ask *question, struct list *grants,
+	     struct answer *ret_answer, struct error **ret_error);
+/* flow_wish.c: answers all that waits for an answer, by asking where that was not answered yet.
+ * What cannot be recorded ends the run, as an abort does; flow_escalate then says so. */
+void flow_serve_wishes(struct flow *flow);
 /* The question before the first attempt; fails where the answer is not yes. */
 int flow_ask_first(struct flow *flow, struct error **ret_error);
 /* The question after an attempt that failed; 1: there is to be another one. */

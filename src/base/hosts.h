@@ -48,6 +48,11 @@ int host_rules_add(struct host_rules *rules, const char *pattern, bool deny,
 		   struct error **ret_error);
 /* The same without adding. */
 int host_pattern_check(const char *pattern, struct error **ret_error);
+/* True if all that other means lies within what pattern means where it allows; false for what is no
+ * pattern. */
+bool host_pattern_covers(const char *pattern, const char *other);
+/* The pattern of rule i, as it was written; borrowed. */
+const char *host_rules_pattern(const struct host_rules *rules, size_t i, bool *ret_deny);
 void host_rules_done(struct host_rules *rules);
 
 /* A name (lower case, no dot at its end) and a port, before anything is looked up. */

@@ -3,6 +3,7 @@
  * are built from. */
 #include "permissions.h"
 #include "secrets.h"
+#include "sockets.h"
 #include "worktree.h"
 #include "../base/guard.h"
 #include "../base/path.h"
@@ -297,42 +298,28 @@ int permissions_files(const struct request *request, const struct sandbox_policy
 	return r;
 }
 
-static const struct {
-	const char *name;
-	const char *paths[3];
-	const char *variable; /* that names the path */
-} named_sockets[] = {
-	{"docker", {"/var/run/docker.sock", "/run/docker.sock", NULL}, NULL},
-	{"ssh-agent", {NULL}, "SSH_AUTH_SOCK"},
-	{"dbus", {"/run/dbus/system_bus_socket", NULL}, NULL},
-};
-
 int permissions_sockets(const struct list *sockets, struct permissions *permissions,
 			struct error **ret_error)
 {
 	for (size_t i = 0; i < sockets->count; i++) {
 		const char *wanted = sockets->items[i];
+		const struct known_socket *known = socket_named(wanted);
 		_cleanup_list_ struct list paths = {0};
 		size_t before = permissions->sockets.count;
 		char real[PATH_MAX];
 
-		for (size_t n = 0; n < ELEMENTS(named_sockets); n++) {
-			if (strcmp(wanted, named_sockets[n].name) != 0)
-				continue;
-			add_table(&paths, named_sockets[n].paths);
-			if (named_sockets[n].variable && getenv(named_sockets[n].variable))
-				list_add(&paths, getenv(named_sockets[n].variable));
-		}
+		if (known)
+			socket_paths(known, &paths);
 		if (wanted[0] == '/')
 			list_add(&paths, wanted);
 		for (size_t n = 0; n < paths.count; n++)
 			if (realpath(paths.items[n], real) &&
 			    !list_has(&permissions->sockets, real))
 				list_add(&permissions->sockets, real);
-		if (permissions->sockets.count == before && paths.count == 0) {
+		if (!known && wanted[0] != '/') {
 			fail(ret_error, E_USAGE, "'%s' is not a socket ward knows", wanted);
-			return error_hint(ret_error,
-					  "write docker, ssh-agent, dbus or an absolute path");
+			return error_hint(ret_error, "docs/policy.md lists them under `sockets`; "
+						     "any other is named by its path");
 		}
 		if (permissions->sockets.count == before)
 			return fail(ret_error, E_USAGE,

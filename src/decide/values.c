@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The values of a policy: which words, sizes, hosts and paths there are. */
 #include "layer.h"
+#include "sockets.h"
 #include "../base/buffer.h"
 #include "../base/path.h"
 #include "../base/units.h"
@@ -135,13 +136,15 @@ static int check_host(const char *text, char **ret_warning, struct error **ret_e
 
 static int check_socket(const char *text, struct error **ret_error)
 {
-	static const char known[] = "docker ssh-agent dbus x11 wayland";
+	_cleanup_buffer_ struct buffer hint = {0};
 
-	if (text[0] == '/' || (text[0] == '~' && text[1] == '/') ||
-	    parse_word_in(known, text, strlen(text)))
+	if (text[0] == '/' || (text[0] == '~' && text[1] == '/') || socket_named(text))
 		return 0;
-	return refuse(ret_error, "write docker, ssh-agent, dbus, x11, wayland or an absolute path",
-		      text, "a socket that ward knows");
+	buffer_add_text(&hint, "write ");
+	for (const struct known_socket *socket = known_sockets; socket->name; socket++)
+		buffer_printf(&hint, "%s, ", socket->name);
+	buffer_add_text(&hint, "or an absolute path");
+	return refuse(ret_error, buffer_text(&hint), text, "a socket that ward knows");
 }
 
 bool value_is_variable(const char *name)

@@ -82,25 +82,32 @@ void add_block(struct lines *lines, enum style style, const char *text)
 }
 
 /* In quotes unless it is plain, so that a name with a comma cannot pass for two. */
-static void add_value(struct lines *lines, const char *name, const char *value)
+static void add_quoted(struct buffer *text, const char *value)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "@%+=:./_-";
+				    "@%+=:./_-[]";
+
+	if (strspn(value, plain) == strlen(value)) {
+		buffer_add_text(text, value);
+		return;
+	}
+	buffer_add_char(text, '"');
+	for (; *value; value++)
+		if (*value == '"')
+			buffer_add_text(text, "\\x22");
+		else
+			buffer_add_char(text, *value);
+	buffer_add_char(text, '"');
+}
+
+static void add_value(struct lines *lines, const char *name, const char *value)
+{
 	_cleanup_buffer_ struct buffer text = {0};
 
 	if (!given(value))
 		return;
-	if (strspn(value, plain) == strlen(value)) {
-		buffer_printf(&text, "%s %s", name, value);
-	} else {
-		buffer_printf(&text, "%s \"", name);
-		for (; *value; value++)
-			if (*value == '"')
-				buffer_add_text(&text, "\\x22");
-			else
-				buffer_add_char(&text, *value);
-		buffer_add_char(&text, '"');
-	}
+	buffer_printf(&text, "%s ", name);
+	add_quoted(&text, value);
 	if (lines->used > lines->start) {
 		lines_add(lines, STYLE_PLAIN, WRAP_EXACT, ",");
 		lines_keep_after_blank(lines, lines_width(buffer_text(&text)));
@@ -186,7 +193,7 @@ static void add_then(struct lines *lines, const struct ask *ask)
 {
 	if (ask->starts_again)
 		add_field(lines, "then", WRAP_WORDS, "the command starts again from its beginning");
-	else if (ask->kind == ASK_RETRY)
+	else if (ask->kind != ASK_BEFORE)
 		add_field(lines, "then", WRAP_WORDS, "the command goes on where it stands");
 }
 
@@ -209,6 +216,41 @@ static void add_notes(struct lines *lines)
 			  "codes");
 }
 
+/* "pip wants packages.example:443 (registry:python: ...)". The words of others go on in the column
+ * that they always stand in. */
+static void add_wish(struct lines *lines, const struct ask *ask)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+
+	lines_begin(lines, "", indent);
+	lines_add(lines, STYLE_STRONG, WRAP_WORDS, "ward asks: ");
+	add_quoted(&text, given(ask->program) ? ask->program : "it");
+	buffer_add_text(&text, " wants ");
+	add_quoted(&text, ask->object ? ask->object : "");
+	lines_add_some(lines, STYLE_STRONG, WRAP_EXACT, buffer_text(&text), text.length,
+		       FIELD_MOST);
+	buffer_done(&text);
+	if (given(ask->note)) {
+		buffer_printf(&text, " (%s)", ask->note);
+		lines_add_some(lines, STYLE_STRONG, WRAP_WORDS, buffer_text(&text), text.length,
+			       FIELD_MOST);
+	}
+	lines_end(lines);
+}
+
+static void add_heading(struct lines *lines, const struct ask *ask)
+{
+	if (ask->kind == ASK_IN_PLACE) {
+		add_wish(lines, ask);
+		return;
+	}
+	lines_begin(lines, "", "  ");
+	lines_add(lines, STYLE_STRONG, WRAP_WORDS,
+		  ask->kind == ASK_BEFORE ? "ward asks: may this command run?"
+					  : "ward asks: give it what was refused?");
+	lines_end(lines);
+}
+
 static void make_page(const struct ask *ask, unsigned columns, bool colour, struct page *ret_page)
 {
 	struct lines *lines = &ret_page->lines;
@@ -218,11 +260,7 @@ static void make_page(const struct ask *ask, unsigned columns, bool colour, stru
 	for (enum part part = 0; part < PARTS; part++) {
 		switch (part) {
 		case PART_HEADING:
-			lines_begin(lines, "", "  ");
-			lines_add(lines, STYLE_STRONG, WRAP_WORDS,
-				  ask->kind == ASK_BEFORE ? "ward asks: may this command run?"
-							  : "ward asks: give it what was refused?");
-			lines_end(lines);
+			add_heading(lines, ask);
 			break;
 		case PART_COMMAND:
 			add_block(lines, STYLE_PLAIN, ask->command ? ask->command : "");

@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 enum ask_kind {
-	ASK_BEFORE, /* may it run? */
-	ASK_RETRY,  /* may it have what it was refused? */
+	ASK_BEFORE,   /* may it run? */
+	ASK_RETRY,    /* may it have what it was refused? */
+	ASK_IN_PLACE, /* may it have what it waits for? */
 };
 
 enum answer_kind {
@@ -23,6 +24,14 @@ enum answer_kind {
 
 /* Of a no: once, for the session, or always (never again). */
 enum answer_scope { SCOPE_ONCE, SCOPE_SESSION, SCOPE_TIME, SCOPE_ALWAYS };
+
+/* What must go on while a person thinks. Borrowed. */
+struct meanwhile {
+	int fd; /* readable when there is something to do */
+	void (*serve)(void *data);
+	bool (*obsolete)(void *data); /* nobody waits for the answer any more */
+	void *data;
+};
 
 /* Borrowed, all of it, and raw as it came from the agent or the kernel: escaping is done here. NULL
  * where there is nothing to say. */
@@ -42,6 +51,17 @@ struct ask {
 	const char *never_rule;		       /* what "never again" would write; the same */
 	bool may_unsandbox;		       /* offer "without the sandbox" */
 	bool starts_again;		       /* the command would start from its beginning */
+
+	/* ASK_IN_PLACE: who wants what ("pip", "packages.example:443"), and what is to be known of
+	 * it ("udp", "docker: equal to root"). */
+	const char *program, *object, *note;
+	/* The named set that it belongs to ("registry:python"), what a yes to all of that creates,
+	 * and the rule for it; NULL: none. */
+	const char *set;
+	const struct list *set_grants;
+	const char *set_rule;
+	bool whole_set; /* these are asked about: grants and always_rule are the set's */
+	const struct meanwhile *meanwhile; /* NULL: nothing */
 };
 
 struct answer {
@@ -49,6 +69,7 @@ struct answer {
 	enum answer_scope scope;
 	uint64_t seconds; /* of SCOPE_TIME */
 	bool unsandboxed;
+	bool whole_set;
 	char *reason; /* owned, may be NULL: for the agent */
 	char *by;     /* owned, NULL for ANSWER_NOBODY: login@terminal */
 };
@@ -58,7 +79,8 @@ void answer_done(struct answer *answer);
 
 /* Asks on the controlling terminal, whatever the standard streams are. ANSWER_NOBODY where there is
  * none, or where ward is not in its foreground. Blocks until there is an answer, at most half an
- * hour; a pending HUP, INT, QUIT or TERM counts as a no and stays pending. */
+ * hour; a pending HUP, INT, QUIT or TERM counts as a no and stays pending. A question that has
+ * become obsolete ends by itself: ANSWER_NOBODY. */
 int ask_terminal(const struct ask *ask, struct answer *ret_answer, struct error **ret_error);
 
 /* The whole question with its choices as lines of at most `columns` (at least 40). */

@@ -16,6 +16,16 @@ static bool offers_always(const struct ask *ask)
 	return given(ask->covers) && given(ask->always_rule) && given(ask->always_file);
 }
 
+static bool offers_set(const struct ask *ask)
+{
+	return given(ask->set) && !ask->whole_set;
+}
+
+static bool offers_one(const struct ask *ask)
+{
+	return given(ask->set) && ask->whole_set;
+}
+
 static bool offers_never(const struct ask *ask)
 {
 	return given(ask->never_rule);
@@ -32,6 +42,9 @@ static const struct choice choices[] = {
 	{'t', false, "for a time", "yes, for 5 minutes, 30 minutes, an hour or as you say",
 	 offers_longer},
 	{'a', false, "always", "yes from now on: shows the rule and asks once more", offers_always},
+	{'w', false, "whole set",
+	 "shows what a yes to the whole set gives; y, s, t, a then mean that", offers_set},
+	{'w', false, "only this", "back to the one thing that is wanted", offers_one},
 	{'u', false, "without the sandbox", "yes, with no wall around it: asks once more",
 	 offers_unsandboxed},
 	{'n', true, "this time", "no", NULL},
@@ -43,37 +56,55 @@ static const struct choice choices[] = {
 	{'m', true, "see all", "the whole question, page by page", NULL},
 };
 
+static bool is_offered(const struct ask *ask, const struct choice *choice)
+{
+	return !choice->offered || choice->offered(ask);
+}
+
 const struct choice *choice_of(const struct ask *ask, char key)
 {
 	for (size_t i = 0; i < ELEMENTS(choices); i++)
-		if (choices[i].key == key)
-			return !choices[i].offered || choices[i].offered(ask) ? &choices[i] : NULL;
+		if (choices[i].key == key && is_offered(ask, &choices[i]))
+			return &choices[i];
 	return NULL;
 }
 
 /* Beside its key stands only what cannot be taken for another choice. */
-bool covers_is_plain(const struct ask *ask)
+static bool is_plain(const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				    "@%+=:./_- ";
 
-	return given(ask->covers) && strlen(ask->covers) <= COVERS_SHORT &&
-	       strspn(ask->covers, plain) == strlen(ask->covers) && !strstr(ask->covers, "  ");
+	return given(text) && strlen(text) <= COVERS_SHORT && strspn(text, plain) == strlen(text) &&
+	       !strstr(text, "  ");
+}
+
+bool covers_is_plain(const struct ask *ask)
+{
+	return is_plain(ask->covers);
+}
+
+/* What stands beside the name of a choice; NULL: nothing. */
+static const char *detail(const struct ask *ask, const struct choice *choice)
+{
+	const char *text = choice->key == 's'		   ? ask->covers
+			   : choice->offered == offers_set ? ask->set
+							   : NULL;
+
+	return is_plain(text) ? text : NULL;
 }
 
 void add_choices(struct lines *lines, const struct ask *ask)
 {
-	bool named = covers_is_plain(ask);
-
 	for (int refuses = 0; refuses < 2; refuses++) {
 		lines_begin(lines, refuses ? "  no   " : "  yes  ", "       ");
 		for (size_t i = 0; i < ELEMENTS(choices); i++) {
 			char key[] = {'[', choices[i].key, ']', '\0'};
-			bool covers = named && choices[i].key == 's';
+			const char *beside = detail(ask, &choices[i]);
 			unsigned width = 4 + (unsigned)strlen(choices[i].name) +
-					 (covers ? 2 + lines_width(ask->covers) : 0);
+					 (beside ? 2 + lines_width(beside) : 0);
 
-			if (choices[i].refuses != refuses || !choice_of(ask, choices[i].key) ||
+			if (choices[i].refuses != refuses || !is_offered(ask, &choices[i]) ||
 			    choices[i].key == 'm') /* is named where something was cut */
 				continue;
 			if (lines->used > lines->start) {
@@ -84,10 +115,10 @@ void add_choices(struct lines *lines, const struct ask *ask)
 			lines_add(lines, STYLE_STRONG, WRAP_EXACT, key);
 			lines_add(lines, STYLE_PLAIN, WRAP_EXACT, " ");
 			lines_add(lines, STYLE_PLAIN, WRAP_EXACT, choices[i].name);
-			if (covers) {
+			if (beside) {
 				lines_add(lines, STYLE_PLAIN, WRAP_EXACT, ":");
-				lines_keep_after_blank(lines, lines_width(ask->covers));
-				lines_add(lines, STYLE_PLAIN, WRAP_EXACT, ask->covers);
+				lines_keep_after_blank(lines, lines_width(beside));
+				lines_add(lines, STYLE_PLAIN, WRAP_EXACT, beside);
 			}
 		}
 		lines_end(lines);
@@ -102,7 +133,7 @@ void ask_help(const struct ask *ask, unsigned columns, bool colour, struct list 
 	for (size_t i = 0; i < ELEMENTS(choices); i++) {
 		char key[] = {choices[i].key, '\0'};
 
-		if (!choice_of(ask, choices[i].key))
+		if (!is_offered(ask, &choices[i]))
 			continue;
 		lines_begin(&lines, "  ", "     ");
 		lines_add(&lines, STYLE_STRONG, WRAP_EXACT, key);

@@ -18,7 +18,8 @@ enum { PATIENCE_SECONDS = 30 * 60, TIME_MOST_DAYS = 30 };
 
 struct dialogue {
 	struct tty tty;
-	const struct ask *ask;
+	const struct ask *ask; /* the one below */
+	struct ask shown;      /* what is asked, as the person has chosen to see it */
 	struct answer *answer;
 	bool styled;
 	bool over;    /* the answer stands */
@@ -47,6 +48,8 @@ static void take(struct dialogue *d, enum heard heard)
 		refuse(d, "interrupted");
 	else if (heard == HEARD_HANG_UP)
 		refuse(d, "no answer");
+	else if (heard == HEARD_OBSOLETE)
+		settle(d, ANSWER_NOBODY, SCOPE_ONCE);
 	else if (heard == HEARD_RESIZE)
 		d->redrawn = true;
 }
@@ -221,6 +224,22 @@ static void answer_with_reason(struct dialogue *d)
 	settle(d, ANSWER_DENY, SCOPE_ONCE);
 }
 
+/* What a yes gives becomes the whole set, or the one thing again: the question is drawn anew, so
+ * that nobody says yes to what was not shown. */
+static void change_extent(struct dialogue *d)
+{
+	const struct list *grants = d->shown.grants;
+	const char *rule = d->shown.always_rule;
+
+	d->shown.grants = d->shown.set_grants;
+	d->shown.always_rule = d->shown.set_rule;
+	d->shown.set_grants = grants;
+	d->shown.set_rule = rule;
+	d->shown.whole_set = d->answer->whole_set = !d->shown.whole_set;
+	d->seen = false;
+	d->redrawn = true;
+}
+
 static void show_list(struct dialogue *d,
 		      void (*make)(const struct ask *, unsigned, bool, struct list *))
 {
@@ -253,6 +272,9 @@ static bool answer_key(struct dialogue *d, char key)
 	case 'a':
 		if (confirm_rule(d, d->ask->always_rule, "Always"))
 			settle(d, ANSWER_APPROVE, SCOPE_ALWAYS);
+		break;
+	case 'w':
+		change_extent(d);
 		break;
 	case 'u':
 		answer_unsandboxed(d);
@@ -297,7 +319,9 @@ static void conclude(struct dialogue *d)
 	const struct answer *answer = d->answer;
 	_cleanup_buffer_ struct buffer text = {0};
 
-	if (answer->kind == ANSWER_ABORT)
+	if (answer->kind == ANSWER_NOBODY)
+		buffer_add_text(&text, "\nno longer asked: who wanted it is gone");
+	else if (answer->kind == ANSWER_ABORT)
 		buffer_add_text(&text, "abort");
 	else if (answer->kind == ANSWER_DENY)
 		buffer_add_text(&text, answer->scope == SCOPE_ALWAYS ? "never again" : "no");
@@ -342,16 +366,19 @@ static char *answered_by(int fd)
 void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *ret_answer)
 {
 	const char *no_colour = getenv("NO_COLOR");
-	struct dialogue d = {.ask = ask, .answer = ret_answer};
+	struct dialogue d = {.shown = *ask, .answer = ret_answer};
 	_cleanup_close_ int turn = -1;
 
 	*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
-	take(&d, tty_await_turn(fd, patience_ns, &turn));
-	if (!d.over && !tty_take(&d.tty, fd, patience_ns))
+	d.ask = &d.shown;
+	take(&d, tty_await_turn(fd, ask->meanwhile, patience_ns, &turn));
+	if (!d.over && !tty_take(&d.tty, fd, ask->meanwhile, patience_ns))
 		return;
-	ret_answer->by = answered_by(fd);
-	if (d.over)
+	if (d.over) {
+		if (ret_answer->kind != ANSWER_NOBODY)
+			ret_answer->by = answered_by(fd);
 		return;
+	}
 	d.styled = !d.tty.dumb && !(no_colour && *no_colour);
 	while (!d.over) {
 		char key;
@@ -362,6 +389,8 @@ void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *
 			key = next_key(&d);
 		} while (key != 0 && !answer_key(&d, key));
 	}
+	if (ret_answer->kind != ANSWER_NOBODY)
+		ret_answer->by = answered_by(fd);
 	conclude(&d);
 	tty_give_back(&d.tty);
 }

@@ -68,7 +68,7 @@ enum heard tty_edit(struct tty *tty, const char *prompt, bool enter_alone, struc
 
 	*ret_line = (struct buffer){0};
 	tty_write(tty, "\n", 1);
-	while (typed == TYPED_MORE && heard != HEARD_STOP && heard != HEARD_HANG_UP) {
+	while (typed == TYPED_MORE && !is_last(heard)) {
 		struct input input;
 
 		draw_line(tty, prompt, ret_line);

@@ -21,6 +21,12 @@ static bool is_wards(const struct denial *denial)
 	return is_said(denial) || !strstr(denial->rule, "permissions");
 }
 
+/* A person was asked while the call waited. */
+static bool is_answered(const struct denial *denial)
+{
+	return denial->answer && strcmp(denial->answer, "none") != 0;
+}
+
 /* ward's own files, and what the caller denied. */
 static bool is_never(const struct list *never, const char *object)
 {
@@ -44,7 +50,9 @@ void explain_denials(const struct request *request, const struct list *never, st
 	for (size_t i = 0; i < attempt->denial_count; i++) {
 		const struct denial *denial = &attempt->denials[i];
 
-		if (!is_wards(denial))
+		/* What was granted while the call waited has kept nobody from anything. */
+		if (!is_wards(denial) ||
+		    (is_answered(denial) && strcmp(denial->answer, "granted") == 0))
 			continue;
 		if (shown++ >= NOTICES) {
 			beyond++;
@@ -53,7 +61,10 @@ void explain_denials(const struct request *request, const struct list *never, st
 		buffer_done(&what);
 		buffer_done(&flag);
 		hint_describe(denial, &what);
-		if (!is_never(never, denial->object) && hint_flag(denial, workspace, &flag))
+		if (is_answered(denial) && strcmp(denial->answer, "denied") == 0)
+			list_add_printf(notices, "refused: %s; a person said no",
+					buffer_text(&what));
+		else if (!is_never(never, denial->object) && hint_flag(denial, workspace, &flag))
 			list_add_printf(notices, "refused: %s; to allow: %s", buffer_text(&what),
 					buffer_text(&flag));
 		else {
@@ -98,7 +109,7 @@ int explain_missing(const struct attempt *attempt, const struct list *never,
 		_cleanup_free_ char *permission = NULL;
 		bool broad;
 
-		if (!is_wards(denial))
+		if (!is_wards(denial) || is_answered(denial))
 			continue;
 		hint_describe(denial, &what);
 		list_add(ret_refused, buffer_text(&what));

@@ -2,6 +2,7 @@
 /* Refusals in words. */
 #include "hint.h"
 #include "../base/escape.h"
+#include "../decide/sockets.h"
 #include "../base/path.h"
 
 #include <limits.h>
@@ -51,7 +52,8 @@ static bool is_beyond(const char *path)
 
 bool hint_flag(const struct denial *denial, const char *workspace, struct buffer *text)
 {
-	const char *object = denial->object, *name = path_last(object);
+	const char *object = denial->object;
+	const struct known_socket *socket = socket_at(object);
 	_cleanup_free_ char *path = NULL;
 
 	if (strstr(denial->rule, "permissions") || strstr(denial->rule, "set-user-id"))
@@ -63,12 +65,10 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 	if (strcmp(denial->operation, "unix") == 0) {
 		if (object[0] == '@')
 			return false;
-		if (strcmp(name, "docker.sock") == 0) {
-			buffer_add_text(text, "--allow-socket docker (equal to root)");
-			return true;
-		}
 		buffer_add_text(text, "--allow-socket ");
 		escape_for_shell(text, object);
+		if (socket)
+			buffer_printf(text, " (%s: %s)", socket->name, socket->means);
 		return true;
 	}
 	if (strstr(denial->rule, "masked") || is_protected(denial)) {

@@ -40,6 +40,24 @@ static bool told_to_stop(void)
 	       sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGQUIT) == 1;
 }
 
+static bool is_obsolete(const struct meanwhile *meanwhile)
+{
+	return meanwhile && meanwhile->obsolete(meanwhile->data);
+}
+
+/* Waits for the terminal and for what goes on meanwhile, and serves the latter. Returns what poll
+ * says of the terminal. */
+static int glance(struct pollfd *terminal, const struct meanwhile *meanwhile, int wait)
+{
+	struct pollfd fds[] = {*terminal, {meanwhile ? meanwhile->fd : -1, POLLIN, 0}};
+	int ready = poll(fds, ELEMENTS(fds), wait);
+
+	if (ready > 0 && fds[1].revents)
+		meanwhile->serve(meanwhile->data);
+	terminal->revents = ready > 0 ? fds[0].revents : 0;
+	return ready < 0 ? ready : terminal->revents != 0;
+}
+
 void tty_name(int fd, char name[static TTY_NAME])
 {
 	unsigned device = 0;
@@ -54,8 +72,10 @@ void tty_name(int fd, char name[static TTY_NAME])
 		snprintf(name, TTY_NAME, "tty-%u-%u", major(device), minor(device));
 }
 
-enum heard tty_await_turn(int fd, uint64_t patience_ns, int *ret_lock)
+enum heard tty_await_turn(int fd, const struct meanwhile *meanwhile, uint64_t patience_ns,
+			  int *ret_lock)
 {
+	struct pollfd nothing = {.fd = -1};
 	uint64_t deadline = monotonic_ns() + patience_ns;
 	char name[TTY_NAME], path[TTY_NAME + 8];
 	unsigned device = 0;
@@ -76,7 +96,9 @@ enum heard tty_await_turn(int fd, uint64_t patience_ns, int *ret_lock)
 			return HEARD_STOP;
 		if (monotonic_ns() >= deadline || tcgetpgrp(fd) != getpgrp())
 			return HEARD_HANG_UP;
-		(void)poll(NULL, 0, GLANCE_MS);
+		if (is_obsolete(meanwhile))
+			return HEARD_OBSOLETE;
+		(void)glance(&nothing, meanwhile, GLANCE_MS);
 	}
 	return HEARD_KEY;
 }
@@ -90,7 +112,7 @@ static void read_size(struct tty *tty)
 	tty->rows = size.ws_row ? size.ws_row : ROWS_USUAL;
 }
 
-bool tty_take(struct tty *tty, int fd, uint64_t patience_ns)
+bool tty_take(struct tty *tty, int fd, const struct meanwhile *meanwhile, uint64_t patience_ns)
 {
 	const char *kind = getenv("TERM");
 	struct termios modes;
@@ -99,6 +121,7 @@ bool tty_take(struct tty *tty, int fd, uint64_t patience_ns)
 		.fd = fd,
 		.dumb = !kind || !*kind || strcmp(kind, "dumb") == 0,
 		.deadline = monotonic_ns() + patience_ns,
+		.meanwhile = meanwhile,
 	};
 	if (tcgetattr(fd, &tty->before) < 0)
 		return false;
@@ -166,7 +189,9 @@ static enum heard wait_until(struct tty *tty, short events, uint64_t until)
 			return HEARD_STOP;
 		if (now >= tty->deadline || !is_ours(tty))
 			return HEARD_HANG_UP;
-		ready = poll(&poll_fd, 1, wait);
+		if (is_obsolete(tty->meanwhile))
+			return HEARD_OBSOLETE;
+		ready = glance(&poll_fd, tty->meanwhile, wait);
 		if (ready < 0 && errno != EINTR)
 			return HEARD_HANG_UP;
 		if (ready > 0 && (poll_fd.revents & (POLLHUP | POLLERR | POLLNVAL)))
@@ -196,7 +221,7 @@ void tty_write(struct tty *tty, const char *text, size_t length)
 		if (errno != EAGAIN)
 			return;
 		heard = wait_until(tty, POLLOUT, tty->deadline);
-		if (heard == HEARD_STOP || heard == HEARD_HANG_UP)
+		if (is_last(heard))
 			return;
 	}
 }
@@ -230,7 +255,7 @@ enum heard tty_quiet(struct tty *tty)
 		heard = wait_until(tty, POLLIN, until);
 		if (heard == HEARD_KEY)
 			heard = take_input(tty, &dropped);
-		if (heard == HEARD_STOP || heard == HEARD_HANG_UP || heard == HEARD_RESIZE)
+		if (is_last(heard) || heard == HEARD_RESIZE)
 			return heard;
 	}
 	(void)tcflush(tty->fd, TCIFLUSH);
@@ -270,7 +295,7 @@ enum heard tty_listen(struct tty *tty, struct input *ret_input)
 		if (heard != HEARD_KEY)
 			break;
 	}
-	if (heard == HEARD_STOP || heard == HEARD_HANG_UP)
+	if (is_last(heard))
 		return heard;
 	if (ret_input->length >= sizeof(ret_input->data))
 		ret_input->length = sizeof(ret_input->data) - 1;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../base/buffer.h"
+#include "ask.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <termios.h>
@@ -13,7 +14,8 @@ struct tty {
 	bool dumb;
 	struct termios before; /* the modes to go back to */
 	unsigned columns, rows;
-	uint64_t deadline; /* monotonic, ns */
+	uint64_t deadline;		   /* monotonic, ns */
+	const struct meanwhile *meanwhile; /* is served wherever this waits; may be NULL */
 };
 
 /* What came of waiting for a key. */
@@ -22,9 +24,16 @@ enum heard {
 	HEARD_TEXT, /* several at once: pasted, or an escape sequence */
 	HEARD_NOTHING,
 	HEARD_RESIZE,
-	HEARD_STOP,    /* Ctrl-C, or a signal that ends ward is pending */
-	HEARD_HANG_UP, /* Ctrl-D, the terminal is gone or no longer ours, or the time is up */
+	HEARD_STOP,	/* Ctrl-C, or a signal that ends ward is pending */
+	HEARD_HANG_UP,	/* Ctrl-D, the terminal is gone or no longer ours, or the time is up */
+	HEARD_OBSOLETE, /* nobody waits for the answer any more */
 };
+
+/* There is nothing more to hear. */
+static inline bool is_last(enum heard heard)
+{
+	return heard >= HEARD_STOP;
+}
 
 enum { INPUT_ROOM = 256 };
 struct input {
@@ -38,9 +47,10 @@ void tty_name(int fd, char name[static TTY_NAME]);
 /* Questions of several runs at one terminal take turns, so that no key answers another question
  * than the one that is read. The lock ends with its fd, which is -1 where the terminal has no name
  * to lock. HEARD_KEY: it is our turn. */
-enum heard tty_await_turn(int fd, uint64_t patience_ns, int *ret_lock);
+enum heard tty_await_turn(int fd, const struct meanwhile *meanwhile, uint64_t patience_ns,
+			  int *ret_lock);
 /* Takes the terminal's modes over; false where it has none. */
-bool tty_take(struct tty *tty, int fd, uint64_t patience_ns);
+bool tty_take(struct tty *tty, int fd, const struct meanwhile *meanwhile, uint64_t patience_ns);
 /* Undoes what programs do to a terminal, as far as it would hide or garble a question. */
 void tty_reset(struct tty *tty);
 /* Modes as they were; nobody else gets what was typed meanwhile. */

@@ -20,6 +20,16 @@ int caller_bytes(pid_t tid, uint64_t address, void *data, size_t length)
 	return process_vm_readv(tid, &here, 1, &there, 1, 0) == (ssize_t)length ? 0 : -EFAULT;
 }
 
+int caller_memory(pid_t tid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", tid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 int caller_text(pid_t tid, uint64_t address, char *text, size_t room)
 {
 	size_t got = 0;

@@ -22,6 +22,9 @@ struct found {
 /* 0 or -errno: memory that cannot be read is -EFAULT, a path that is too long -ENAMETOOLONG. */
 int caller_text(pid_t tid, uint64_t address, char *text, size_t room);
 int caller_bytes(pid_t tid, uint64_t address, void *data, size_t length);
+/* Its memory as a file, to be read and written: unlike the number of a thread it cannot become
+ * somebody else's. -errno. */
+int caller_memory(pid_t tid);
 /* The number behind a field ("Tgid") of a file of /proc; -1 where there is none. */
 long proc_number(const char *path, const char *field, int base);
 /* A copy of one of its fds, or -errno. */

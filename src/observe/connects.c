@@ -31,12 +31,17 @@ static void ignore_alarm(int signal)
 	(void)signal;
 }
 
+void connects_begin(void)
+{
+	struct sigaction action = {.sa_handler = ignore_alarm};
+
+	sigaction(SIGALRM, &action, NULL);
+}
+
 static void bound_sleep(bool on)
 {
 	struct itimerval every = {{0, on ? 10000 : 0}, {0, on ? 10000 : 0}};
-	struct sigaction action = {.sa_handler = on ? ignore_alarm : SIG_IGN};
 
-	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &every, NULL);
 }
 
@@ -115,12 +120,18 @@ int connect_now(int fd, int target, const struct sockaddr *address, socklen_t le
 	return r;
 }
 
-/* Takes ownership of fd and target. */
 void perform_connect(struct observer *observer, uint64_t id, int fd, int target,
 		     const struct sockaddr *address, socklen_t length)
 {
 	bool blocking;
 	int error = connect_now(fd, target, address, length, &blocking);
+
+	conclude_connect(observer, id, fd, target, address, length, error, blocking);
+}
+
+void conclude_connect(struct observer *observer, uint64_t id, int fd, int target,
+		      const struct sockaddr *address, socklen_t length, int error, bool blocking)
+{
 	bool again = error == EAGAIN && address->sa_family == AF_UNIX;
 
 	if (blocking && (error == EINPROGRESS || again) && observer->waiting_count < WAITING_MOST) {

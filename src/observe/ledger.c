@@ -13,8 +13,8 @@ static char *copy(const char *text)
 	return result;
 }
 
-void ledger_add(struct ledger *ledger, const char *operation, const char *object,
-		const char *syscall, const char *rule, const char *program)
+struct denial *ledger_add(struct ledger *ledger, const char *operation, const char *object,
+			  const char *syscall, const char *rule, const char *program)
 {
 	struct denial *denial;
 
@@ -23,12 +23,12 @@ void ledger_add(struct ledger *ledger, const char *operation, const char *object
 		if (strcmp(denial->object, object) == 0 &&
 		    strcmp(denial->operation, operation) == 0) {
 			denial->count++;
-			return;
+			return denial;
 		}
 	}
 	if (ledger->count == LEDGER_MOST) {
 		ledger->beyond++;
-		return;
+		return NULL;
 	}
 	ledger->denials = reallocarray(ledger->denials, ledger->count + 1, sizeof(*denial));
 	if (!ledger->denials)
@@ -43,6 +43,18 @@ void ledger_add(struct ledger *ledger, const char *operation, const char *object
 		.answer = "none",
 		.count = 1,
 	};
+	return denial;
+}
+
+void ledger_add_target(struct denial *denial, const char *host, const char *address, uint16_t port,
+		       const char *protocol)
+{
+	if (!denial || denial->host)
+		return;
+	denial->host = copy(host);
+	denial->address = address && *address ? copy(address) : NULL;
+	denial->protocol = copy(protocol);
+	denial->port = port;
 }
 
 void ledger_done(struct ledger *ledger)
@@ -53,6 +65,9 @@ void ledger_done(struct ledger *ledger)
 		free(ledger->denials[i].syscall);
 		free(ledger->denials[i].rule);
 		free(ledger->denials[i].program);
+		free(ledger->denials[i].host);
+		free(ledger->denials[i].address);
+		free(ledger->denials[i].protocol);
 	}
 	free(ledger->denials);
 	*ledger = (struct ledger){0};

@@ -12,7 +12,10 @@ struct ledger {
 	uint64_t beyond; /* how many more there were than the ledger holds */
 };
 
-/* program is the name of the process, or NULL. */
-void ledger_add(struct ledger *ledger, const char *operation, const char *object,
-		const char *syscall, const char *rule, const char *program);
+/* program is the name of the process, or NULL. Returns the entry, NULL where there is no room. */
+struct denial *ledger_add(struct ledger *ledger, const char *operation, const char *object,
+			  const char *syscall, const char *rule, const char *program);
+/* Of a target of the network; each may be NULL or 0 where it is not known. */
+void ledger_add_target(struct denial *denial, const char *host, const char *address, uint16_t port,
+		       const char *protocol);
 void ledger_done(struct ledger *ledger);

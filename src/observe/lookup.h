@@ -28,9 +28,14 @@ typedef void lookup_done(void *data, uint64_t ticket, const struct addresses *fo
  * name. */
 struct lookup *lookup_new(int epoll, lookup_done *done, void *data);
 void lookup_free(struct lookup *lookup);
-/* Calls done with the ticket: at once from what is kept, else later out of lookup_serve. */
+/* Calls done with the ticket: at once from what is kept, from the hosts file, or where nothing is
+ * asked (no valid name, an address, too many); else later out of lookup_serve. Done may look up and
+ * forget. */
 void lookup_name(struct lookup *lookup, const char *name, uint64_t ticket);
 /* Whoever waited with this ticket is gone. */
 void lookup_forget(struct lookup *lookup, uint64_t ticket);
 /* True if the fd is the look-up's, and was served. */
 bool lookup_serve(struct lookup *lookup, int fd, uint32_t events);
+/* For tests: asks these ("127.0.0.1:5300,[::1]:5300"), and waits that many milliseconds for their
+ * first answer. Before the first name. */
+void lookup_use(struct lookup *lookup, const char *servers, int patience);

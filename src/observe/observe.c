@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Receives notifications, knows each call by one table, and hands it to those who judge files or
  * sockets. */
-#include "observer.h"
+#include "network.h"
 #include "../base/path.h"
 #include "../sys/kernel.h"
 
@@ -12,7 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
-enum { ROUNDS = 64, PACKET = 1500 };
+enum { ROUNDS = 64 };
 
 static const struct trap traps[] = {
 	{SYS_open, "open", TRAP_OPEN, -1, 0, -1, -1, 1, 2, false},
@@ -54,6 +54,8 @@ static const struct trap traps[] = {
 	{SYS_fallocate, "fallocate", TRAP_ALLOCATE, -1, -1, -1, -1, 1, -1, false},
 	{SYS_connect, "connect", TRAP_CONNECT, -1, -1, -1, -1, -1, -1, false},
 	{SYS_bind, "bind", TRAP_BIND, -1, -1, -1, -1, -1, -1, false},
+	{SYS_listen, "listen", TRAP_LISTEN, -1, -1, -1, -1, -1, -1, false},
+	{SYS_ioctl, "ioctl", TRAP_INTERFACE, -1, -1, -1, -1, -1, -1, false},
 	{SYS_sendto, "sendto", TRAP_SEND, -1, -1, -1, -1, -1, -1, false},
 	{SYS_socket, "socket", TRAP_SOCKET, -1, -1, -1, -1, -1, -1, false},
 	{SYS_kill, "kill", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
@@ -171,6 +173,8 @@ static void receive(struct observer *observer)
 			serve_allocation(observer, &call);
 		else if (traps[i].kind == TRAP_PROCESS)
 			serve_processes(observer, &call, &traps[i]);
+		else if (traps[i].kind == TRAP_LISTEN || traps[i].kind == TRAP_INTERFACE)
+			serve_own_network(observer, &call, &traps[i]);
 		else if (traps[i].kind >= TRAP_CONNECT)
 			serve_sockets(observer, &call, &traps[i]);
 		else if (traps[i].kind >= TRAP_MAKE && traps[i].kind <= TRAP_LINK)
@@ -181,26 +185,6 @@ static void receive(struct observer *observer)
 	}
 	answer(observer, call.id,
 	       ENOSYS); /* trapped by the filter and unknown here: never let through */
-}
-
-static void serve_names(struct observer *observer)
-{
-	uint8_t query[PACKET], reply[PACKET];
-
-	for (int i = 0; i < ROUNDS; i++) {
-		struct sockaddr_in from;
-		socklen_t length = sizeof(from);
-		ssize_t got = recvfrom(observer->observed->names, query, sizeof(query),
-				       MSG_DONTWAIT, (struct sockaddr *)&from, &length);
-		size_t size;
-
-		if (got < 0)
-			return;
-		size = resolver_answer(observer->resolver, query, (size_t)got, reply, 512);
-		if (size > 0)
-			(void)sendto(observer->observed->names, reply, size,
-				     MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&from, length);
-	}
 }
 
 static int watch(struct observer *observer, int fd)
@@ -217,13 +201,16 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 
 	if (!observer)
 		abort();
+	connects_begin();
 	observer->observed = observed;
+	observer->dial_timer = -1;
 	observer->epoll = epoll_create1(EPOLL_CLOEXEC);
 	observer->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	observer->resolver = resolver_new();
 	if (observer->epoll < 0 || observer->timer < 0 || watch(observer, observer->timer) < 0 ||
 	    (observed->listener >= 0 && watch(observer, observed->listener) < 0) ||
-	    (observed->names >= 0 && watch(observer, observed->names) < 0)) {
+	    !(observer->nameserver =
+		      nameserver_new(observer->epoll, observed->names, observer->resolver))) {
 		fail_errno(ret_error, E_ENGINE, errno, "starting the supervisor");
 		observer_free(observer);
 		return -E_ENGINE;
@@ -255,8 +242,11 @@ void observer_free(struct observer *observer)
 	if (!observer)
 		return;
 	drop_waiting(observer);
+	wish_done(observer);
+	dial_done(observer);
 	renewal_free(observer->renewal);
 	hold_done(&observer->holding);
+	nameserver_free(observer->nameserver);
 	resolver_free(observer->resolver);
 	ledger_done(&observer->ledger);
 	for (size_t i = 0; i < observer->bound_count; i++)
@@ -299,9 +289,10 @@ void observer_serve(struct observer *observer)
 			else if (fd ==
 				 observer->observed->listener) /* nobody is left under the filter */
 				epoll_ctl(observer->epoll, EPOLL_CTL_DEL, fd, NULL);
-			else if (fd == observer->observed->names)
-				serve_names(observer);
-			else if (!renewal_serve(observer->renewal, fd))
+			else if (!nameserver_serve(observer->nameserver, fd) &&
+				 !dial_serve(observer, fd) &&
+				 !lookup_serve(observer->lookup, fd, events[i].events) &&
+				 !renewal_serve(observer->renewal, fd))
 				waiting = true;
 		}
 		if (waiting)

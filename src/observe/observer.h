@@ -6,6 +6,7 @@
 #include "caller.h"
 #include "hold.h"
 #include "ledger.h"
+#include "nameserver.h"
 #include "observe.h"
 #include "renew.h"
 #include "resolver.h"
@@ -37,20 +38,37 @@ struct observer {
 	const struct observed *observed;
 	int epoll, timer;
 	struct resolver *resolver;
+	struct nameserver *nameserver;
 	struct ledger ledger;
 	struct bound *bound; /* path sockets made inside: the only ones that may be connected to
 				unasked */
 	size_t bound_count;
 	struct waiting *waiting;
 	size_t waiting_count;
+	struct asking *asking; /* calls that wait for an answer, the oldest first */
+	size_t asking_count;
+	uint64_t wishes;	     /* how many there were */
+	const char *settling;	     /* the answer that a call is served again with; NULL */
+	struct host_rules permitted; /* by answers during the run */
+	struct list permitted_sockets;
+	struct list granted; /* wishes that were */
+	struct dial *dials;  /* connections that are made outside */
+	size_t dial_count;
+	uint64_t dialled;	/* how many there were */
+	int dial_timer;		/* -1 until it is needed */
+	struct winner *winners; /* addresses that answered; NULL until there is one */
+	struct lookup *lookup;
+	struct relay *relay;
 	struct renewed renewed;
 	struct renewal *renewal;
 	struct holding holding;
 	uint32_t last_caller;
-	unsigned streak;    /* how often in a row it was the same */
-	bool together;	    /* callers wake us on their own processor */
-	uint64_t unread;    /* calls whose paths could not be read */
-	uint64_t set_aside; /* bytes that fallocate was let go on with */
+	unsigned streak;      /* how often in a row it was the same */
+	bool together;	      /* callers wake us on their own processor */
+	uint64_t unread;      /* calls whose paths could not be read */
+	uint64_t set_aside;   /* bytes that fallocate was let go on with */
+	uint64_t own_network; /* the supervisor's own, as SO_NETNS_COOKIE says it; 0: not asked yet
+			       */
 };
 
 enum trap_kind {
@@ -67,9 +85,11 @@ enum trap_kind {
 	TRAP_CONNECT,
 	TRAP_BIND,
 	TRAP_SEND,
-	TRAP_SOCKET,  /* of the Internet, where there must be none */
-	TRAP_PROCESS, /* something done to another process, where all of the user's can be reached
-		       */
+	TRAP_LISTEN,
+	TRAP_INTERFACE, /* a question about the interfaces of a socket's network */
+	TRAP_SOCKET,	/* of the Internet, where there must be none */
+	TRAP_PROCESS,	/* something done to another process, where all of the user's can be reached
+			 */
 };
 
 /* Which argument plays which part; -1: none (a directory of -1 is the working directory). */
@@ -88,7 +108,7 @@ void answer(struct observer *observer, uint64_t id, int error);
 void answer_continue(struct observer *observer, uint64_t id);
 /* True while the caller still waits: what was read of it before was then its own. */
 bool still_waiting(struct observer *observer, uint64_t id);
-/* Records a denial by the caller of the notification. */
+/* Records a denial by the caller of the notification, and answers it. */
 void refuse(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
 	    const char *operation, const char *object, const char *rule, int error);
 
@@ -142,6 +162,12 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 bool serve_change(struct observer *observer, const struct seccomp_notif *call, int fd);
 void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 		   const struct trap *trap);
+/* True if the socket is of the host's network while the sandbox has one of its own: then it was
+ * handed in. */
+bool is_host_socket(struct observer *observer, int fd);
+/* Listening, and questions about interfaces. */
+void serve_own_network(struct observer *observer, const struct seccomp_notif *call,
+		       const struct trap *trap);
 void serve_processes(struct observer *observer, const struct seccomp_notif *call,
 		     const struct trap *trap);
 /* Tries to open a pipe for writing; false while nobody reads it, and nothing was answered. */

@@ -289,9 +289,7 @@ static void put_record(struct writer *writer, uint16_t type, size_t data_length)
 	put_16(writer, data_length);
 }
 
-/* Whoever resolves such a name outside would read it as an address ("127.1", "0x7f000001"), and a
- * rule about names would have let an address through. No top-level domain looks like it. */
-static bool ends_in_number(const char *name)
+bool name_is_number(const char *name)
 {
 	const char *dot = strrchr(name, '.');
 	const char *last = dot ? dot + 1 : name;
@@ -459,7 +457,7 @@ static enum rcode put_pointer(const struct resolver *resolver, const struct quer
 static enum rcode put_answer(struct resolver *resolver, const struct query *query,
 			     struct writer *writer)
 {
-	if (!query->name.plain || query->name.length == 0 || ends_in_number(query->name.text))
+	if (!query->name.plain || query->name.length == 0 || name_is_number(query->name.text))
 		return NXDOMAIN;
 	switch (query->type) {
 	case TYPE_A:

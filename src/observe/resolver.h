@@ -24,3 +24,7 @@ size_t resolver_answer(struct resolver *resolver, const uint8_t *query, size_t q
 /* The name that an address was given to (without the trailing dot, lower case), or NULL.
  * IPv4-mapped IPv6 counts as IPv4. */
 const char *resolver_name(const struct resolver *resolver, const struct sockaddr *address);
+
+/* True for a name that resolvers elsewhere read as an address ("127.1", "0x7f000001"): a rule about
+ * names would let an address through. No top-level domain looks like it. */
+bool name_is_number(const char *name);

@@ -5,6 +5,8 @@
 #include "observer.h"
 #include <sys/un.h>
 
+/* Before the first of what follows. */
+void connects_begin(void);
 /* An option of SOL_SOCKET that is a number; `otherwise` where there is none. */
 int socket_option(int fd, int option, int otherwise);
 /* Closes our copy of a caller's socket, in bounded time whatever its linger time is. */
@@ -17,6 +19,10 @@ int connect_now(int fd, int target, const struct sockaddr *address, socklen_t le
  * target. */
 void perform_connect(struct observer *observer, uint64_t id, int fd, int target,
 		     const struct sockaddr *address, socklen_t length);
+
+/* What is left to do after connect_now: answer, or wait. Takes ownership of fd and target. */
+void conclude_connect(struct observer *observer, uint64_t id, int fd, int target,
+		      const struct sockaddr *address, socklen_t length, int error, bool blocking);
 
 /* unix.c. connect_unix takes ownership of fd. */
 void connect_unix(struct observer *observer, const struct seccomp_notif *call,

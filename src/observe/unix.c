@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sockets of AF_UNIX: the sandbox's own are free, the host's are named one by one. */
-#include "sockets.h"
+#include "network.h"
 #include "../base/path.h"
 
 #include <errno.h>
@@ -79,6 +79,8 @@ static int allowed_host_socket(const struct observer *observer, const char *path
 	for (size_t i = 0; i < observer->observed->sockets->count; i++)
 		if (strcmp(observer->observed->sockets->items[i], real) == 0)
 			return STEAL_FD(fd);
+	if (list_has(&observer->permitted_sockets, real))
+		return STEAL_FD(fd);
 	return -2;
 }
 
@@ -128,7 +130,11 @@ void connect_unix(struct observer *observer, const struct seccomp_notif *call,
 				length);
 		return;
 	}
-	if (host == -2)
+	if (host == -2 &&
+	    wish_add(observer, call, trap,
+		     &(struct wish){.operation = "unix", .object = real, .protocol = "unix"}))
+		; /* it waits for an answer */
+	else if (host == -2)
 		refuse(observer, call, trap, "unix", real, rule_unix, EACCES);
 	else
 		answer(observer, call->id, r < 0 ? -r : found.exists ? ECONNREFUSED : ENOENT);

@@ -101,6 +101,9 @@ static void attempt_done(struct attempt *attempt)
 		free(denial->syscall);
 		free(denial->rule);
 		free(denial->program);
+		free(denial->host);
+		free(denial->address);
+		free(denial->protocol);
 	}
 	free(attempt->denials);
 	list_done(&attempt->walls);

@@ -20,9 +20,13 @@ struct denial {
 	char *operation; /* of the permission vocabulary: read, write, delete, connect, unix ... */
 	char *object;	 /* the exact object: a path as opened, host:port, a socket */
 	char *syscall;
-	char *rule;    /* what refused it */
-	char *program; /* who tried: the name of the process, or NULL */
-	char *answer;  /* none, granted, denied; a constant, not freed */
+	char *rule;	/* what refused it */
+	char *program;	/* who tried: the name of the process, or NULL */
+	char *host;	/* connect: the name that was asked for, or the address; else NULL */
+	char *address;	/* connect: where it leads, as far as that is known; else NULL */
+	char *protocol; /* connect: tcp or udp; else NULL */
+	uint16_t port;	/* connect; else 0 */
+	char *answer;	/* none, granted, denied; a constant, not freed */
 	unsigned count;
 };
 

@@ -27,6 +27,12 @@ static json_t *denial_to_json(const struct denial *denial)
 	json_put_text(object, "answer", denial->answer ? denial->answer : "none");
 	json_put_text(object, "program", denial->program);
 	json_put_count(object, "count", MAX(denial->count, 1u));
+	if (denial->host) {
+		json_put_text(object, "host", denial->host);
+		json_put_text(object, "address", denial->address);
+		json_put_count(object, "port", denial->port);
+		json_put_text(object, "protocol", denial->protocol);
+	}
 	return object;
 }
 

@@ -62,11 +62,28 @@ static const struct bpf_rule creat_mode[] = {{1, BPF_ANY_BITS, SET_ID, 0, REFUSE
 static const struct bpf_rule mknod_mode[] = {{1, BPF_ANY_BITS, SET_ID, 0, REFUSE}, END};
 static const struct bpf_rule mknodat_mode[] = {{2, BPF_ANY_BITS, SET_ID, 0, REFUSE}, END};
 
-/* Typing into a terminal on behalf of its user, and the console's own set of such tricks. */
+/* Typing into a terminal on behalf of its user, and the console's own set of such tricks; and what
+ * would ask or change interfaces, routes and neighbours of the network that a socket is of. */
 static const struct bpf_rule ioctl_requests[] = {
 	{1, BPF_MASKED_IS, ALL, 0x5412 /* TIOCSTI */, REFUSE},
 	{1, BPF_MASKED_IS, ALL, 0x541c /* TIOCLINUX */, REFUSE},
 	{1, BPF_MASKED_IS, ALL, 0x5423 /* TIOCSETD */, REFUSE},
+	/* What the rest of this list is about: sockets (0x89) and wireless devices (0x8b). */
+	{1, BPF_MASKED_NOT, 0xfffffd00, 0x8900, ALLOW},
+	{1, BPF_MASKED_IS, 0xfffffff8, 0x8900 /* owner, mark, time of the last packet */, ALLOW},
+	{1, BPF_MASKED_IS, ALL, 0x894b /* SIOCOUTQNSD */, ALLOW},
+	/* Asked about interfaces, a socket that was handed in would tell the host's; the supervisor
+	 * asks where it is one of the sandbox's own. */
+	{1, BPF_MASKED_IS, 0xfffffff1, 0x8911 /* SIOCGIFFLAGS to SIOCGIFMEM */, NOTIFY},
+	{1, BPF_MASKED_IS, 0xfffffffd, 0x8910 /* SIOCGIFNAME, SIOCGIFCONF */, NOTIFY},
+	{1, BPF_MASKED_IS, ALL, 0x8921 /* SIOCGIFMTU */, NOTIFY},
+	{1, BPF_MASKED_IS, ALL, 0x8927 /* SIOCGIFHWADDR */, NOTIFY},
+	{1, BPF_MASKED_IS, ALL, 0x8933 /* SIOCGIFINDEX */, NOTIFY},
+	{1, BPF_MASKED_IS, ALL, 0x8942 /* SIOCGIFTXQLEN */, NOTIFY},
+	{1, BPF_MASKED_IS, ALL, 0x8970 /* SIOCGIFMAP */, NOTIFY},
+	/* What loopback itself answers to most of it; programs go on after that. */
+	{1, BPF_MASKED_IS, ALL, 0x8946 /* SIOCETHTOOL */, ERROR(EOPNOTSUPP)},
+	{1, BPF_MASKED_IS, 0xfffffd00, 0x8900, REFUSE},
 	END,
 };
 
@@ -108,6 +125,41 @@ static const struct bpf_rule sendmsg_flags[] = {
 	{2, BPF_ANY_BITS, MSG_FASTOPEN, 0, ERROR(EOPNOTSUPP)}, END};
 static const struct bpf_rule sendmmsg_flags[] = {
 	{3, BPF_ANY_BITS, MSG_FASTOPEN, 0, ERROR(EOPNOTSUPP)}, END};
+
+/* A socket that was handed in is connected in the host's network, and must go on to mean just that
+ * connection. Another device or another way (source routes are for everyone, and the segments then
+ * go to whom they name) leads elsewhere. Joining a group sends its address out, and of the calls
+ * that do the kernel keeps only the plain ones (IP_ADD_MEMBERSHIP, IPV6_JOIN_GROUP) from sockets of
+ * TCP. TCP_FASTOPEN_CONNECT lets a send connect; TCP_ULP makes a socket something else. Programs go
+ * on without any of these. */
+static const struct bpf_rule socket_options[] = {
+	{1, BPF_MASKED_IS, ALL, SOL_SOCKET, BPF_AND_NEXT},
+	{2, BPF_MASKED_IS, ALL, 25 /* SO_BINDTODEVICE */, REFUSE},
+	{1, BPF_MASKED_IS, ALL, SOL_SOCKET, BPF_AND_NEXT},
+	{2, BPF_MASKED_IS, ALL, 62 /* SO_BINDTOIFINDEX */, REFUSE},
+	{1, BPF_MASKED_IS, ALL, IPPROTO_TCP, BPF_AND_NEXT},
+	{2, BPF_MASKED_IS, ALL, 19 /* TCP_REPAIR */, REFUSE},
+	{1, BPF_MASKED_IS, ALL, IPPROTO_TCP, BPF_AND_NEXT},
+	{2, BPF_MASKED_IS, 0xfffffffe, 30 /* TCP_FASTOPEN_CONNECT, TCP_ULP */, ERROR(ENOPROTOOPT)},
+	{1, BPF_MASKED_IS, ALL, IPPROTO_IP, BPF_AND_NEXT},
+	{2, BPF_MASKED_IS, ALL, 4 /* IP_OPTIONS */, REFUSE},
+	{1, BPF_MASKED_IS, ALL, IPPROTO_IP, BPF_AND_NEXT},
+	{2, BPF_MASKED_IS, ALL, 39 /* IP_ADD_SOURCE_MEMBERSHIP */, REFUSE},
+	{1, BPF_MASKED_IS, ALL, IPPROTO_IP, BPF_AND_NEXT},
+	{2, BPF_MASKED_IS, 0xfffffff8, 40 /* to MCAST_LEAVE_SOURCE_GROUP */, REFUSE},
+	{1, BPF_MASKED_IS, ALL, IPPROTO_IP, BPF_AND_NEXT},
+	{2, BPF_MASKED_IS, ALL, 50 /* IP_UNICAST_IF */, REFUSE},
+	{1, BPF_MASKED_NOT, ALL, IPPROTO_IPV6, ALLOW},
+	{2, BPF_MASKED_IS, ALL, 6 /* IPV6_2292PKTOPTIONS */, REFUSE},
+	{2, BPF_MASKED_IS, ALL, 9 /* IPV6_NEXTHOP */, REFUSE},
+	{2, BPF_MASKED_IS, ALL, 32 /* IPV6_FLOWLABEL_MGR: labels carry options */, REFUSE},
+	{2, BPF_MASKED_IS, 0xfffffff8, 40 /* to MCAST_LEAVE_SOURCE_GROUP */, REFUSE},
+	{2, BPF_MASKED_IS, ALL, 50 /* IPV6_PKTINFO */, REFUSE},
+	{2, BPF_MASKED_IS, 0xfffffffe, 54 /* IPV6_HOPOPTS, IPV6_RTHDRDSTOPTS */, REFUSE},
+	{2, BPF_MASKED_IS, 0xfffffffd, 57 /* IPV6_RTHDR, IPV6_DSTOPTS */, REFUSE},
+	{2, BPF_MASKED_IS, ALL, 76 /* IPV6_UNICAST_IF */, REFUSE},
+	END,
+};
 
 /* No namespaces inside: in a user namespace of its own a command would hold capabilities again. */
 #define NAMESPACES                                                                     \
@@ -195,11 +247,11 @@ static struct bpf_call calls[] = {
 	{SYS_recvmsg, ALLOW},
 	{SYS_shutdown, ALLOW},
 	{SYS_bind, NOTIFY},
-	{SYS_listen, ALLOW},
+	{SYS_listen, NOTIFY},
 	{SYS_getsockname, ALLOW},
 	{SYS_getpeername, ALLOW},
 	{SYS_socketpair, ERROR(EOPNOTSUPP), socketpair_kinds},
-	{SYS_setsockopt, ALLOW},
+	{SYS_setsockopt, ALLOW, socket_options},
 	{SYS_getsockopt, ALLOW},
 	{SYS_clone, ALLOW, clone_flags},
 	{SYS_fork, ALLOW},

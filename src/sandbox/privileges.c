@@ -48,19 +48,46 @@ int stage_identity(const struct ground *ground, struct failure *failure)
 	return 0;
 }
 
-int stage_network(int *ret_names, struct failure *failure)
+/* At port 53 of the loopback address of the family; connections are queued until somebody serves
+ * them. */
+static int open_name_socket(int family, int kind)
 {
-	struct sockaddr_in port53 = {.sin_family = AF_INET, .sin_port = htons(53)};
-	struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-	int names;
+	struct sockaddr_in6 ipv6 = {.sin6_family = AF_INET6,
+				    .sin6_port = htons(53),
+				    .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	struct sockaddr_in ipv4 = {.sin_family = AF_INET,
+				   .sin_port = htons(53),
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	bool six = family == AF_INET6;
+	int fd = socket(family, kind | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	names = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (names < 0 || ioctl(names, SIOCSIFFLAGS, &loopback) < 0)
-		return stage_fail(failure, "starting", "the loopback interface");
-	port53.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (bind(names, (struct sockaddr *)&port53, sizeof(port53)) < 0)
+	if (fd < 0)
+		return -1;
+	if (bind(fd, six ? (struct sockaddr *)&ipv6 : (struct sockaddr *)&ipv4,
+		 six ? sizeof(ipv6) : sizeof(ipv4)) == 0 &&
+	    (kind != SOCK_STREAM || listen(fd, 16) == 0))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int stage_network(int ret_names[static NAME_SOCKETS], struct failure *failure)
+{
+	struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
+
+	r = fd < 0 ? -1 : ioctl(fd, SIOCSIFFLAGS, &loopback);
+	if (r < 0)
+		stage_fail(failure, "starting", "the loopback interface");
+	close_fd(&fd);
+	if (r < 0)
+		return -1;
+	ret_names[NAMES_BY_UDP] = open_name_socket(AF_INET, SOCK_DGRAM);
+	ret_names[NAMES_BY_TCP] = open_name_socket(AF_INET, SOCK_STREAM);
+	if (ret_names[NAMES_BY_UDP] < 0 || ret_names[NAMES_BY_TCP] < 0)
 		return stage_fail(failure, "starting", "the resolver");
-	*ret_names = names;
+	ret_names[NAMES_BY_UDP6] = open_name_socket(AF_INET6, SOCK_DGRAM);
+	ret_names[NAMES_BY_TCP6] = open_name_socket(AF_INET6, SOCK_STREAM);
 	return 0;
 }
 

@@ -40,9 +40,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *words[] = {text, NULL};
 	const struct list list = {items, 1, 2};
 	const struct assessment assessment = {CLASS_ASK, RISK_HIGH, words, words};
-	const struct ask ask = {ASK_RETRY, text, text, text, text,	  text,	 text,
-				text,	   text, text, text, &assessment, &list, &list,
-				text,	   text, text, text, true,	  true};
+	const struct ask ask = {
+		.kind = size % 3 ? ASK_RETRY : ASK_IN_PLACE,
+		.command = text,
+		.cwd = text,
+		.agent = text,
+		.session = text,
+		.tool = text,
+		.call_id = text,
+		.turn = text,
+		.reason = text,
+		.why = text,
+		.retry_reason = text,
+		.assessment = &assessment,
+		.refused = &list,
+		.grants = &list,
+		.covers = text,
+		.always_rule = text,
+		.always_file = text,
+		.never_rule = text,
+		.may_unsandbox = true,
+		.starts_again = true,
+		.program = text,
+		.object = text,
+		.note = text,
+		.set = text,
+		.set_grants = &list,
+		.set_rule = text,
+	};
 	_cleanup_list_ struct list whole = {0}, fitted = {0};
 
 	ask_whole(&ask, columns, true, &whole);

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <termios.h>
 
@@ -66,6 +67,27 @@ static const struct ask retry = {
 	.covers = "make",
 	.may_unsandbox = true,
 	.starts_again = true,
+};
+
+static char *wished_items[] = {"connect packages.example:443", NULL};
+static char *set_items[] = {"connect packages.example:443", "connect files.example:443", NULL};
+static const struct list wished = {wished_items, 1, 2}, whole_set = {set_items, 2, 3};
+
+static const struct ask in_place = {
+	.kind = ASK_IN_PLACE,
+	.command = "pip install numpy",
+	.program = "pip",
+	.object = "packages.example:443",
+	.note = "registry:python: packages.example, files.example",
+	.why = "it is on no list; the connection waits",
+	.assessment = &medium,
+	.grants = &wished,
+	.covers = "pip install",
+	.always_rule = "- command: pip install\n  permissions: [one]",
+	.always_file = "/home/anna/.config/ward/ward.yaml",
+	.set = "registry:python",
+	.set_grants = &whole_set,
+	.set_rule = "- command: pip install\n  permissions: [one, two]",
 };
 
 static const struct ask bare = {.kind = ASK_BEFORE, .command = "true"};
@@ -227,6 +249,41 @@ static size_t assert_harmless(const char *text, size_t length, unsigned columns)
 	return lines;
 }
 
+static void a_question_while_a_call_waits_reads_so(void **state)
+{
+	struct ask odd = {
+		.kind = ASK_IN_PLACE,
+		.command = "true",
+		.program = "x wants nothing; press y",
+		.object = "/run/a \"b\"\n  risk       low .................................",
+		.note = "unix"};
+	_cleanup_buffer_ struct buffer plain = {0}, hostile = {0};
+
+	(void)state;
+	ask_render(&in_place, 80, false, &plain);
+	assert_string_equal(
+		buffer_text(&plain),
+		"ward asks: pip wants packages.example:443 (registry:python: packages.example,\n"
+		"             files.example)\n"
+		"\n"
+		"  | pip install numpy\n"
+		"\n"
+		"  why        it is on no list; the connection waits\n"
+		"  risk       medium: package install, network; can be undone\n"
+		"             - installs packages, which run code of others\n"
+		"  yes gives  connect packages.example:443\n"
+		"  then       the command goes on where it stands\n"
+		"\n"
+		"  yes  [y] once  [s] for the session: pip install  [t] for a time  [a] always\n"
+		"       [w] whole set: registry:python\n"
+		"  no   [n] this time  [r] and say why  [q] abort  [?] help\n");
+	ask_render(&odd, 40, false, &hostile);
+	assert_non_null(strstr(buffer_text(&hostile),
+			       "ward asks: \"x wants nothing; press y\" wa\n"
+			       "             nts \"/run/a \\x22b\\x22\\n  ri\n"));
+	assert_null(strstr(buffer_text(&hostile), "\n  risk"));
+}
+
 static void no_field_can_leave_its_place(void **state)
 {
 	static char long_text[10001], newlines[2001];
@@ -349,6 +406,49 @@ struct talk {
 	pid_t pid;
 	struct buffer seen;
 };
+
+/* What goes on meanwhile answers each message with itself, until one says that nobody waits. */
+static int other[2];
+static bool nobody_waits;
+
+static void answer_message(void *data)
+{
+	char message;
+
+	if (recv(other[1], &message, 1, MSG_DONTWAIT) != 1)
+		return;
+	assert_ptr_equal(data, other);
+	nobody_waits = message == 'x';
+	assert_int_equal(send(other[1], &message, 1, 0), 1);
+}
+
+static bool is_over(void *data)
+{
+	(void)data;
+	return nobody_waits;
+}
+
+/* The message comes back within a second. */
+static bool is_served(char message)
+{
+	struct pollfd ready = {.fd = other[0], .events = POLLIN};
+	char back = '\0';
+
+	assert_int_equal(send(other[0], &message, 1, 0), 1);
+	return poll(&ready, 1, 1000) == 1 && recv(other[0], &back, 1, 0) == 1 && back == message;
+}
+
+static struct meanwhile open_other(void)
+{
+	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, other), 0);
+	return (struct meanwhile){other[1], answer_message, is_over, other};
+}
+
+static void close_other(void)
+{
+	close_fd(&other[0]);
+	close_fd(&other[1]);
+}
 
 enum how { AT_TERMINAL, RAW, BACKGROUND, NO_TERMINAL, IMPATIENT, TWICE, DUMB };
 
@@ -611,6 +711,115 @@ static void each_key_has_its_answer(void **state)
 	}
 }
 
+static void something_else_goes_on_while_the_person_thinks(void **state)
+{
+	const struct meanwhile meanwhile = open_other();
+	struct ask ask = in_place;
+	struct report report;
+	struct talk talk;
+
+	(void)state;
+	ask.meanwhile = &meanwhile;
+	start(&talk, &ask, RAW, NULL);
+	see(&talk, QUESTION);
+	assert_true(is_served('q')); /* in the time in which no key counts */
+	pause_ms(1200);
+	for (char message = 'a'; message < 'k'; message++)
+		assert_true(is_served(message));
+	type(&talk, "r");
+	see(&talk, "why not?");
+	assert_true(is_served('e'));
+	type(&talk, "too much\r");
+	finish(&talk, &report);
+	close_other();
+	assert_int_equal(report.answer.kind, ANSWER_DENY);
+	assert_string_equal(report.reason, "too much");
+	assert_true(report.same_modes);
+}
+
+static void a_question_that_nobody_waits_for_ends_by_itself(void **state)
+{
+	static const char *const keys[] = {NULL, "r", "t", "a", "?"};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(keys); i++) {
+		const struct meanwhile meanwhile = open_other();
+		struct ask ask = in_place;
+		struct report report;
+		struct talk talk;
+
+		ask.meanwhile = &meanwhile;
+		start(&talk, &ask, RAW, NULL);
+		see(&talk, QUESTION);
+		if (keys[i]) {
+			pause_ms(1200);
+			type(&talk, keys[i]);
+			pause_ms(200);
+		}
+		assert_true(is_served('x'));
+		see(&talk, "no longer asked");
+		finish(&talk, &report);
+		close_other();
+		assert_int_equal(report.answer.kind, ANSWER_NOBODY);
+		assert_string_equal(report.by, "");
+		assert_string_equal(report.reason, "");
+		assert_true(report.same_modes);
+	}
+}
+
+static void who_waits_for_the_terminal_goes_on_meanwhile_too(void **state)
+{
+	const struct meanwhile meanwhile = open_other();
+	struct ask ask = in_place;
+	struct report report;
+	struct talk talk;
+
+	(void)state;
+	ask.meanwhile = &meanwhile;
+	start(&talk, &ask, TWICE, NULL);
+	see(&talk, QUESTION);
+	/* One of the two takes each message, so that both are told in the end. */
+	assert_true(is_served('x'));
+	assert_int_equal(read(talk.pipe, &report, sizeof(report)), sizeof(report));
+	assert_int_equal(report.answer.kind, ANSWER_NOBODY);
+	assert_true(is_served('x'));
+	finish(&talk, &report);
+	close_other();
+	assert_int_equal(report.answer.kind, ANSWER_NOBODY);
+}
+
+static void a_yes_to_a_set_is_one_to_what_was_shown(void **state)
+{
+	struct report report;
+	struct talk talk;
+
+	(void)state;
+	start(&talk, &in_place, AT_TERMINAL, NULL);
+	see(&talk, QUESTION);
+	assert_null(strstr(buffer_text(&talk.seen), "connect files.example:443"));
+	pause_ms(1200);
+	type(&talk, "w");
+	see(&talk, "connect files.example:443");
+	see(&talk, QUESTION);
+	pause_ms(1200);
+	type(&talk, "w"); /* and back */
+	see(&talk, QUESTION);
+	assert_null(strstr(buffer_text(&talk.seen), "connect files.example:443"));
+	pause_ms(1200);
+	type(&talk, "w");
+	see(&talk, QUESTION);
+	pause_ms(1200);
+	type(&talk, "a");
+	see(&talk, "[one, two]");
+	see(&talk, "Write it?");
+	pause_ms(1200);
+	type(&talk, "y");
+	finish(&talk, &report);
+	assert_int_equal(report.answer.kind, ANSWER_APPROVE);
+	assert_int_equal(report.answer.scope, SCOPE_ALWAYS);
+	assert_true(report.answer.whole_set);
+}
+
 static void what_was_typed_before_the_question_is_no_answer(void **state)
 {
 	struct report report;
@@ -800,11 +1009,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_question_before_the_run_reads_so),
 		cmocka_unit_test(a_question_after_a_refusal_reads_so),
+		cmocka_unit_test(a_question_while_a_call_waits_reads_so),
 		cmocka_unit_test(no_field_can_leave_its_place),
 		cmocka_unit_test(what_is_cut_is_said),
 		cmocka_unit_test(what_a_longer_yes_covers_cannot_pass_for_a_choice),
 		cmocka_unit_test(choices_that_are_not_offered_are_not_shown),
 		cmocka_unit_test(each_key_has_its_answer),
+		cmocka_unit_test(something_else_goes_on_while_the_person_thinks),
+		cmocka_unit_test(a_question_that_nobody_waits_for_ends_by_itself),
+		cmocka_unit_test(who_waits_for_the_terminal_goes_on_meanwhile_too),
+		cmocka_unit_test(a_yes_to_a_set_is_one_to_what_was_shown),
 		cmocka_unit_test(what_was_typed_before_the_question_is_no_answer),
 		cmocka_unit_test(what_is_pasted_slowly_is_no_answer),
 		cmocka_unit_test(the_terminal_is_put_in_order_before_it_asks),

@@ -16,6 +16,8 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/netlink.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -56,7 +58,7 @@ static uint32_t ask(int number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, 
 }
 
 /* What one row of the table says, without any program. */
-static bool holds(const struct bpf_rule *rule, const uint64_t *arguments)
+static bool holds(const struct bpf_rule *rule, const __u64 *arguments)
 {
 	uint32_t low = (uint32_t)arguments[rule->argument];
 
@@ -73,7 +75,7 @@ static bool holds(const struct bpf_rule *rule, const uint64_t *arguments)
 	return false;
 }
 
-static uint32_t ruling(const struct bpf_call *call, const uint64_t *arguments)
+static uint32_t ruling(const struct bpf_call *call, const __u64 *arguments)
 {
 	for (const struct bpf_rule *rule = call->rules; rule && rule->action; rule++) {
 		bool all = holds(rule, arguments);
@@ -109,7 +111,7 @@ static size_t telling(const struct bpf_call *call, uint8_t argument, uint64_t *v
 static void the_program_says_what_the_table_says(void **state)
 {
 	const struct filter *filter = built();
-	uint64_t values[4][128];
+	static uint64_t values[4][256];
 	size_t calls, next = 0;
 	const struct bpf_call *table = filter_table(&calls);
 
@@ -136,7 +138,7 @@ static void the_program_says_what_the_table_says(void **state)
 
 						/* cmocka's own comparison would take most of the
 						 * time. */
-						if (said != ruling(call, (uint64_t *)data.args))
+						if (said != ruling(call, data.args))
 							assert_int_equal(number, -1);
 					}
 	}
@@ -232,6 +234,152 @@ static void the_real_table_says_what_the_design_says(void **state)
 	assert_int_equal(ask(SYS_ioctl, 0, 0x541c /* TIOCLINUX */ | high, 0, 0, 0), REFUSE);
 	assert_int_equal(ask(SYS_ioctl, 0, TCGETS, 0, 0, 0), ALLOW);
 	assert_int_equal(ask(SYS_connect, 0, 0, 0, 0, 0), NOTIFY);
+	assert_int_equal(ask(SYS_bind, 0, 0, 0, 0, 0), NOTIFY);
+	assert_int_equal(ask(SYS_listen, 0, 0, 0, 0, 0), NOTIFY);
+}
+
+/* Nothing but TCP, UDP, unix sockets and routes, with or without bits above the low half. */
+static void no_other_sockets_exist(void **state)
+{
+	static const struct {
+		int family, type, protocol;
+		uint32_t said;
+	} tried[] = {
+		{AF_INET, SOCK_STREAM, IPPROTO_TCP, ALLOW},
+		{AF_INET6, SOCK_STREAM, 0, ALLOW},
+		{AF_INET, SOCK_DGRAM, IPPROTO_UDP, ALLOW},
+		{AF_INET, SOCK_STREAM, 262 /* MPTCP */, ERROR(EPROTONOSUPPORT)},
+		{AF_INET6, SOCK_STREAM, 262, ERROR(EPROTONOSUPPORT)},
+		{AF_INET, SOCK_STREAM, 132 /* SCTP */, ERROR(EPROTONOSUPPORT)},
+		{AF_INET, SOCK_SEQPACKET, 132, REFUSE},
+		{AF_INET, SOCK_STREAM, 256 /* SMC */, ERROR(EPROTONOSUPPORT)},
+		{AF_INET6, SOCK_STREAM, 257 /* SMC over IPv6 */, ERROR(EPROTONOSUPPORT)},
+		{AF_INET, 6 /* SOCK_DCCP */, 33, REFUSE},
+		{AF_INET, SOCK_DGRAM, 136 /* UDP-Lite */, ERROR(EPROTONOSUPPORT)},
+		{AF_INET, SOCK_DGRAM, 115 /* L2TP */, ERROR(EPROTONOSUPPORT)},
+		{AF_INET, SOCK_DGRAM, IPPROTO_ICMP, ERROR(EPROTONOSUPPORT)},
+		{AF_INET6, SOCK_DGRAM, IPPROTO_ICMPV6, ERROR(EPROTONOSUPPORT)},
+		{AF_INET, SOCK_RAW, IPPROTO_TCP, REFUSE},
+		{AF_INET6, SOCK_RAW, 0, REFUSE},
+		{AF_INET, 10 /* SOCK_PACKET */, 0, REFUSE},
+		{AF_PACKET, SOCK_RAW, 0, ERROR(EAFNOSUPPORT)},
+		{43 /* AF_SMC */, SOCK_STREAM, 0, ERROR(EAFNOSUPPORT)},
+		{21 /* AF_RDS */, SOCK_SEQPACKET, 0, ERROR(EAFNOSUPPORT)},
+		{AF_VSOCK, SOCK_DGRAM, 0, ERROR(EAFNOSUPPORT)},
+		{44 /* AF_XDP */, SOCK_RAW, 0, ERROR(EAFNOSUPPORT)},
+		{45 /* AF_MCTP */, SOCK_DGRAM, 0, ERROR(EAFNOSUPPORT)},
+		{AF_TIPC, SOCK_STREAM, 0, ERROR(EAFNOSUPPORT)},
+		{AF_BLUETOOTH, SOCK_STREAM, 0, ERROR(EAFNOSUPPORT)},
+		{AF_NETLINK, SOCK_RAW, 4 /* NETLINK_SOCK_DIAG */, ERROR(EAFNOSUPPORT)},
+		{AF_NETLINK, SOCK_DGRAM, 6 /* NETLINK_XFRM */, ERROR(EAFNOSUPPORT)},
+		{AF_NETLINK, SOCK_DGRAM, 12 /* NETLINK_NETFILTER */, ERROR(EAFNOSUPPORT)},
+		{AF_NETLINK, SOCK_DGRAM, 16 /* NETLINK_GENERIC */, ERROR(EAFNOSUPPORT)},
+	};
+	const uint64_t high = 1ull << 40;
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(tried); i++) {
+		uint64_t family = (uint64_t)tried[i].family, type = (uint64_t)tried[i].type,
+			 protocol = (uint64_t)tried[i].protocol;
+
+		assert_int_equal(ask(SYS_socket, family, type, protocol, 0, 0), tried[i].said);
+		assert_int_equal(ask(SYS_socket, family | high, type | SOCK_NONBLOCK | high,
+				     protocol | high, 0, 0),
+				 tried[i].said);
+	}
+}
+
+/* What would lead a connection elsewhere, or send something where nobody was asked about. */
+static void no_option_leads_a_connection_elsewhere(void **state)
+{
+	static const struct {
+		int level, option;
+		uint32_t said;
+	} tried[] = {
+		{SOL_SOCKET, SO_BINDTODEVICE, REFUSE},
+		{SOL_SOCKET, 62 /* SO_BINDTOIFINDEX */, REFUSE},
+		{SOL_SOCKET, SO_REUSEADDR, ALLOW},
+		{SOL_SOCKET, SO_KEEPALIVE, ALLOW},
+		{IPPROTO_TCP, TCP_REPAIR, REFUSE},
+		{IPPROTO_TCP, 30 /* TCP_FASTOPEN_CONNECT */, ERROR(ENOPROTOOPT)},
+		{IPPROTO_TCP, 31 /* TCP_ULP */, ERROR(ENOPROTOOPT)},
+		{IPPROTO_TCP, TCP_NODELAY, ALLOW},
+		{IPPROTO_TCP, TCP_USER_TIMEOUT, ALLOW},
+		{IPPROTO_TCP, TCP_FASTOPEN, ALLOW},
+		{IPPROTO_IP, IP_OPTIONS, REFUSE},
+		{IPPROTO_IP, IP_UNICAST_IF, REFUSE},
+		{IPPROTO_IP, IP_ADD_SOURCE_MEMBERSHIP, REFUSE},
+		{IPPROTO_IP, MCAST_JOIN_GROUP, REFUSE},
+		{IPPROTO_IP, MCAST_JOIN_SOURCE_GROUP, REFUSE},
+		{IPPROTO_IP, IP_ADD_MEMBERSHIP, ALLOW}, /* not on TCP, says the kernel */
+		{IPPROTO_IP, IP_TOS, ALLOW},
+		{IPPROTO_IP, IP_RECVERR, ALLOW},
+		{IPPROTO_IP, IP_PKTINFO, ALLOW},
+		{IPPROTO_IPV6, IPV6_RTHDR, REFUSE},
+		{IPPROTO_IPV6, IPV6_HOPOPTS, REFUSE},
+		{IPPROTO_IPV6, IPV6_DSTOPTS, REFUSE},
+		{IPPROTO_IPV6, IPV6_RTHDRDSTOPTS, REFUSE},
+		{IPPROTO_IPV6, 6 /* IPV6_2292PKTOPTIONS */, REFUSE},
+		{IPPROTO_IPV6, 9 /* IPV6_NEXTHOP */, REFUSE},
+		{IPPROTO_IPV6, 32 /* IPV6_FLOWLABEL_MGR */, REFUSE},
+		{IPPROTO_IPV6, IPV6_PKTINFO, REFUSE},
+		{IPPROTO_IPV6, 76 /* IPV6_UNICAST_IF */, REFUSE},
+		{IPPROTO_IPV6, MCAST_JOIN_GROUP, REFUSE},
+		{IPPROTO_IPV6, MCAST_JOIN_SOURCE_GROUP, REFUSE},
+		{IPPROTO_IPV6, IPV6_JOIN_GROUP, ALLOW},
+		{IPPROTO_IPV6, IPV6_V6ONLY, ALLOW},
+		{IPPROTO_IPV6, IPV6_RECVPKTINFO, ALLOW},
+		{IPPROTO_IPV6, IPV6_TCLASS, ALLOW},
+	};
+	const uint64_t high = 1ull << 40;
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(tried); i++) {
+		uint64_t level = (uint64_t)tried[i].level, option = (uint64_t)tried[i].option;
+
+		assert_int_equal(ask(SYS_setsockopt, 0, level, option, 0, 0), tried[i].said);
+		assert_int_equal(ask(SYS_setsockopt, 0, level | high, option | high, 0, 0),
+				 tried[i].said);
+	}
+}
+
+static void interfaces_are_asked_by_the_supervisor(void **state)
+{
+	static const unsigned asked[] = {SIOCGIFNAME,	 SIOCGIFCONF,	 SIOCGIFFLAGS,
+					 SIOCGIFADDR,	 SIOCGIFDSTADDR, SIOCGIFBRDADDR,
+					 SIOCGIFNETMASK, SIOCGIFMTU,	 SIOCGIFHWADDR,
+					 SIOCGIFINDEX,	 SIOCGIFTXQLEN,	 SIOCGIFMAP};
+	static const unsigned given[] = {FIONREAD,
+					 FIONBIO,
+					 TIOCOUTQ,
+					 FIOSETOWN,
+					 SIOCSPGRP,
+					 SIOCATMARK,
+					 0x8906 /* SIOCGSTAMP */,
+					 0x8907 /* ..NS */,
+					 0x894b /* SIOCOUTQNSD */,
+					 FIOCLEX,
+					 0x80108906 /* SIOCGSTAMP_NEW */,
+					 TIOCGWINSZ};
+	const uint64_t high = 1ull << 40;
+
+	(void)state;
+	for (unsigned request = 0x8908; request < 0x8a00; request++) {
+		uint32_t said = ask(SYS_ioctl, 0, request, 0, 0, 0);
+
+		assert_true(said == NOTIFY || said == REFUSE || request == 0x894b ||
+			    request == 0x8946 /* SIOCETHTOOL */);
+	}
+	for (unsigned request = 0x8b00; request < 0x8c00; request++) /* wireless */
+		assert_int_equal(ask(SYS_ioctl, 0, request | high, 0, 0, 0), REFUSE);
+	for (size_t i = 0; i < ELEMENTS(asked); i++)
+		assert_int_equal(ask(SYS_ioctl, 0, asked[i] | high, 0, 0, 0), NOTIFY);
+	for (size_t i = 0; i < ELEMENTS(given); i++)
+		assert_int_equal(ask(SYS_ioctl, 0, given[i] | high, 0, 0, 0), ALLOW);
+	assert_int_equal(ask(SYS_ioctl, 0, SIOCSIFADDR, 0, 0, 0), REFUSE);
+	assert_int_equal(ask(SYS_ioctl, 0, SIOCADDRT, 0, 0, 0), REFUSE);
+	assert_int_equal(ask(SYS_ioctl, 0, SIOCGARP, 0, 0, 0), REFUSE);
+	assert_int_equal(ask(SYS_ioctl, 0, 0x894c /* SIOCGSKNS */, 0, 0, 0), REFUSE);
 }
 
 static void without_a_supervisor_nothing_waits_for_one(void **state)
@@ -379,6 +527,9 @@ int main(void)
 		cmocka_unit_test(other_architectures_do_not_exist),
 		cmocka_unit_test(every_jump_stays_inside),
 		cmocka_unit_test(the_real_table_says_what_the_design_says),
+		cmocka_unit_test(no_other_sockets_exist),
+		cmocka_unit_test(no_option_leads_a_connection_elsewhere),
+		cmocka_unit_test(interfaces_are_asked_by_the_supervisor),
 		cmocka_unit_test(without_a_supervisor_nothing_waits_for_one),
 		cmocka_unit_test(names_and_table_agree),
 		cmocka_unit_test(a_policy_adds_and_takes_calls),

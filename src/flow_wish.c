@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asking while a call waits: what the observer holds back becomes a question, and what a person
+ * says to it takes effect at once, in the run that stands there. */
+#include "flow_state.h"
+#include "base/escape.h"
+#include "base/units.h"
+#include "decide/sockets.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	QUESTIONS_MOST = 32, /* in one run: a program must not be able to wear a person down */
+	MISSED_MS = 500,     /* a call that a signal interrupted comes again within this time */
+};
+
+/* The wish that is asked about: it may be gone before the person has answered. */
+struct asked {
+	struct flow *flow;
+	char *operation, *object, *program;
+	uint64_t missed; /* since when it is not there; 0: it is */
+};
+
+static void asked_done(struct asked *asked)
+{
+	free(asked->operation);
+	free(asked->object);
+	free(asked->program);
+}
+
+static void serve_others(void *data)
+{
+	struct asked *asked = data;
+
+	observer_serve(asked->flow->observer);
+}
+
+static bool is_obsolete(void *data)
+{
+	struct asked *asked = data;
+	const struct wish *wish = observer_wish(asked->flow->observer);
+
+	if (wish && strcmp(wish->operation, asked->operation) == 0 &&
+	    strcmp(wish->object, asked->object) == 0) {
+		asked->missed = 0;
+		return false;
+	}
+	if (asked->missed == 0)
+		asked->missed = monotonic_ns();
+	return monotonic_ns() > asked->missed + MISSED_MS * 1000000ull;
+}
+
+static bool is_socket(const struct wish *wish)
+{
+	return strcmp(wish->operation, "unix") == 0;
+}
+
+/* The address that has to be listed itself, because its name alone does not open it; as it is
+ * written in a pattern. False where there is none. */
+static bool address_beside_name(const struct wish *wish, char text[static INET6_ADDRSTRLEN + 16])
+{
+	if (is_socket(wish) || !wish->warning || !wish->address || !wish->host ||
+	    strcmp(wish->host, wish->address) == 0)
+		return false;
+	snprintf(text, INET6_ADDRSTRLEN + 16, strchr(wish->address, ':') ? "[%s]:%u" : "%s:%u",
+		 wish->address, wish->port);
+	return true;
+}
+
+/* Exactly what a yes creates. */
+static void list_grants(const struct wish *wish, struct list *grants)
+{
+	char address[INET6_ADDRSTRLEN + 16];
+
+	list_add_printf(grants, "%s %s", wish->operation, wish->object);
+	if (address_beside_name(wish, address))
+		list_add_printf(grants, "connect %s", address);
+}
+
+/* IPv4 as a mapped address. */
+static bool parse_address(const char *text, struct in6_addr *ret_address)
+{
+	char mapped[INET6_ADDRSTRLEN + 8];
+
+	if (!text || inet_pton(AF_INET6, text, ret_address) == 1)
+		return text != NULL;
+	snprintf(mapped, sizeof(mapped), "::ffff:%s", text);
+	return inet_pton(AF_INET6, mapped, ret_address) == 1;
+}
+
+/* What was said to others of this run covers this one, too: all of a set, or a whole host. */
+static bool is_granted(const struct flow *flow, const struct wish *wish, const struct list *grants)
+{
+	struct host_rules rules = {0};
+	struct in6_addr address;
+	bool granted = true;
+
+	for (size_t i = 0; i < grants->count; i++)
+		granted = granted && list_has(&flow->granted, grants->items[i]);
+	if (granted || is_socket(wish))
+		return granted;
+	for (size_t i = 0; i < flow->granted.count; i++)
+		if (strncmp(flow->granted.items[i], "connect ", 8) == 0)
+			(void)host_rules_add(&rules, flow->granted.items[i] + 8, /* deny= */ false,
+					     /* ret_error= */ NULL);
+	if (wish->host && strcmp(wish->host, wish->address ? wish->address : "") != 0)
+		granted = !wish->warning &&
+			  host_rules_name(&rules, wish->host, wish->port) == HOST_ALLOWED;
+	else
+		granted = parse_address(wish->address, &address) &&
+			  host_rules_address(&rules, &address, wish->port, /* named= */ false,
+					     NULL) == HOST_ALLOWED;
+	host_rules_done(&rules);
+	return granted;
+}
+
+static bool is_refused(const struct flow *flow, const struct list *grants)
+{
+	for (size_t i = 0; i < grants->count; i++)
+		if (list_has(&flow->refused, grants->items[i]))
+			return true;
+	return false;
+}
+
+/* "docker: equal to root", "udp, private address". Caller frees. */
+static char *make_note(const struct wish *wish, const struct known_socket *socket)
+{
+	_cleanup_buffer_ struct buffer note = {0};
+
+	if (socket)
+		buffer_printf(&note, "%s: %s", socket->name, socket->means);
+	else if (strcmp(wish->protocol, "udp") == 0)
+		buffer_add_text(&note, "udp");
+	if (wish->warning)
+		buffer_printf(&note, "%s%s", note.length ? ", " : "", wish->warning);
+	return buffer_steal(&note);
+}
+
+static char *make_why(const struct wish *wish, const struct known_socket *socket)
+{
+	_cleanup_buffer_ struct buffer why = {0};
+
+	if (socket)
+		buffer_printf(&why, "a socket of the host; %s", socket->risk);
+	else if (is_socket(wish))
+		buffer_add_text(&why, "a socket of the host: whatever listens there runs outside "
+				      "the sandbox, and does what it is told");
+	else
+		buffer_add_text(&why, "no rule allows it; the connection waits, and nothing was "
+				      "sent yet, not even its name");
+	if (!is_socket(wish) && wish->warning) {
+		buffer_printf(&why, ". It leads to a place that must be named itself (%s",
+			      wish->warning);
+		if (wish->address)
+			buffer_printf(&why, ", %s", wish->address);
+		buffer_add_text(&why, ")");
+	}
+	return buffer_steal(&why);
+}
+
+/* The run cannot go on: what must be recorded before it takes effect could not be. */
+static void give_up(struct flow *flow, struct error *failure)
+{
+	error_free(flow->failure);
+	flow->failure = failure;
+	run_end(flow->run);
+}
+
+static void note_refusal(struct flow *flow, const struct asked *asked, const struct list *grants,
+			 const struct answer *answer)
+{
+	for (size_t i = 0; i < grants->count; i++)
+		if (!list_has(&flow->refused, grants->items[i]))
+			list_add(&flow->refused, grants->items[i]);
+	if (answer->reason) {
+		_cleanup_buffer_ struct buffer text = {0};
+
+		buffer_printf(&text, "%s ", asked->operation);
+		escape_for_terminal(&text, asked->object, strlen(asked->object));
+		buffer_add_text(&text, " was refused by the user: ");
+		escape_for_terminal(&text, answer->reason, strlen(answer->reason));
+		list_add(&flow->remarks, buffer_text(&text));
+	}
+	if (answer->kind == ANSWER_ABORT) {
+		flow->aborted = true;
+		run_end(flow->run);
+	}
+}
+
+/* Asks, and returns what the observer is to note. */
+static const char *ask(struct flow *flow, const struct wish *wish, struct list *grants)
+{
+	const struct known_socket *socket = is_socket(wish) ? socket_at(wish->object) : NULL;
+	_cleanup_(asked_done) struct asked asked = {.flow = flow,
+						    .operation = strdup(wish->operation),
+						    .object = strdup(wish->object),
+						    .program = strdup(wish->program)};
+	_cleanup_free_ char *note = make_note(wish, socket), *why = make_why(wish, socket);
+	const struct meanwhile meanwhile = {observer_fd(flow->observer), serve_others, is_obsolete,
+					    &asked};
+	struct ask question = {.kind = ASK_IN_PLACE,
+			       .program = asked.program,
+			       .object = asked.object,
+			       .note = note,
+			       .why = why,
+			       .meanwhile = &meanwhile};
+	_cleanup_answer_ struct answer answer = {0};
+	struct error *error = NULL;
+
+	flow->questions++;
+	if (flow_put(flow, "grant", &question, grants, &answer, &error) < 0) {
+		give_up(flow, error);
+		return "none";
+	}
+	if (answer.kind == ANSWER_NOBODY)
+		return "none";
+	if (answer.kind != ANSWER_APPROVE) {
+		note_refusal(flow, &asked, grants, &answer);
+		return "denied";
+	}
+	for (size_t i = 0; i < grants->count; i++)
+		observer_permit(flow->observer, grants->items[i]);
+	return "granted";
+}
+
+static const char *answer_wish(struct flow *flow, const struct wish *wish)
+{
+	_cleanup_list_ struct list grants = {0};
+	const char *answer;
+
+	if (flow->aborted || flow->failure)
+		return "none";
+	list_grants(wish, &grants);
+	if (is_granted(flow, wish, &grants))
+		return "granted";
+	if (is_refused(flow, &grants))
+		return "denied";
+	if (flow->questions == QUESTIONS_MOST) {
+		flow->questions++;
+		list_add_printf(&flow->remarks,
+				"it wanted more than %d things that nobody had named; the rest was "
+				"refused without asking",
+				QUESTIONS_MOST);
+	}
+	if (flow->questions > QUESTIONS_MOST)
+		return "none";
+	run_pause(flow->run);
+	answer = ask(flow, wish, &grants);
+	run_resume(flow->run);
+	return answer;
+}
+
+void flow_serve_wishes(struct flow *flow)
+{
+	const struct wish *wish;
+
+	while ((wish = observer_wish(flow->observer))) {
+		uint64_t number = wish->number;
+
+		observer_settle(flow->observer, number, answer_wish(flow, wish));
+	}
+}

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connections made outside for a caller that waits. A name is looked up, its addresses are judged,
+ * and tried one after the other (the next a quarter of a second later, as RFC 8305 says); the first
+ * that answers is handed in. A caller that does not want to wait is handed one under way, as soon
+ * as it is clear which address that should be. */
+#include "network.h"
+#include "../base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+
+static const uint64_t millisecond = 1000 * 1000;
+enum {
+	DIALS_MOST = 256,   /* each holds two fds or more */
+	TOGETHER = 3,	    /* addresses of one that are tried at the same time */
+	TICK = 25,	    /* ms, at which those that wait are looked after */
+	NEXT_ADDRESS = 250, /* ms after which the next address is tried beside the last */
+	PATIENCE = 500,	    /* ms that a caller is held who does not want to wait */
+	WINNERS = 64,
+};
+
+struct dial {
+	struct dial *next;
+	struct seccomp_notif call;
+	const struct trap *trap;
+	struct target target;
+	struct sockaddr_storage asked; /* datagrams: the address as the caller wrote it */
+	socklen_t asked_length;
+	uint64_t ticket;
+	const char *settling; /* the answer that it was served again with; NULL */
+	int number;	      /* the caller's fd */
+	int copy;	      /* of the caller's socket */
+	int family;
+	bool blocking;
+	bool only_v6;
+	uint64_t begun, give_up; /* monotonic; 0: never */
+	uint64_t next_look;	 /* for signals */
+
+	bool connecting; /* its addresses are known */
+	struct addresses addresses;
+	size_t tried;
+	int attempts[ADDRESSES_MOST]; /* by address; -1: none under way */
+	uint64_t next_try;
+	int error; /* of the last that failed */
+};
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000 * millisecond + (uint64_t)time.tv_nsec;
+}
+
+static void set_tick(struct observer *observer)
+{
+	struct itimerspec tick = {.it_value = {.tv_nsec = TICK * 1000 * 1000}};
+	struct epoll_event event = {.events = EPOLLIN};
+
+	if (observer->dial_timer < 0) {
+		observer->dial_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+		event.data.fd = observer->dial_timer;
+		epoll_ctl(observer->epoll, EPOLL_CTL_ADD, observer->dial_timer, &event);
+	}
+	timerfd_settime(observer->dial_timer, 0, &tick, NULL);
+}
+
+/* A file stays registered as long as anybody has it open, and the caller may by now. Or it has
+ * closed it already, and we are the last: then closing waits as long as its linger time says. */
+static void close_attempt(struct observer *observer, int *fd)
+{
+	if (*fd >= 0)
+		epoll_ctl(observer->epoll, EPOLL_CTL_DEL, *fd, NULL);
+	close_copy(fd);
+}
+
+static void drop(struct observer *observer, struct dial *dial)
+{
+	for (struct dial **link = &observer->dials; *link; link = &(*link)->next)
+		if (*link == dial) {
+			*link = dial->next;
+			break;
+		}
+	observer->dial_count--;
+	if (observer->lookup && !dial->connecting)
+		lookup_forget(observer->lookup, dial->ticket);
+	for (size_t i = 0; i < ADDRESSES_MOST; i++)
+		close_attempt(observer, &dial->attempts[i]);
+	close_copy(&dial->copy);
+	free(dial);
+}
+
+/* 0 or an errno, as the call's result. */
+static void finish_dial(struct observer *observer, struct dial *dial, int error)
+{
+	answer(observer, dial->call.id, error);
+	drop(observer, dial);
+}
+
+/* The address that answered last, for those who come again and do not want to wait. */
+struct winner {
+	char name[TARGET_NAME];
+	struct in6_addr address;
+};
+
+static struct winner *winner_of(struct observer *observer, const char *name)
+{
+	uint32_t hash = 5381;
+
+	if (!observer->winners)
+		observer->winners = calloc(WINNERS, sizeof(*observer->winners));
+	if (!observer->winners)
+		abort();
+	for (const char *c = name; *c; c++)
+		hash = hash * 33 ^ (uint8_t)*c;
+	return &observer->winners[hash % WINNERS];
+}
+
+static void remember_winner(struct observer *observer, const struct dial *dial, size_t index)
+{
+	struct winner *winner;
+
+	if (!*dial->target.name)
+		return;
+	winner = winner_of(observer, dial->target.name);
+	strcpy(winner->name, dial->target.name);
+	winner->address = dial->addresses.items[index];
+}
+
+/* Moves it to the front. True if there is one. */
+static bool prefer_winner(struct observer *observer, struct dial *dial)
+{
+	const struct winner *winner;
+
+	if (!*dial->target.name)
+		return false;
+	winner = winner_of(observer, dial->target.name);
+	if (strcmp(winner->name, dial->target.name) != 0)
+		return false;
+	for (size_t i = 0; i < dial->addresses.count; i++)
+		if (IN6_ARE_ADDR_EQUAL(&dial->addresses.items[i], &winner->address)) {
+			dial->addresses.items[i] = dial->addresses.items[0];
+			dial->addresses.items[0] = winner->address;
+			return true;
+		}
+	return false;
+}
+
+static socklen_t write_address(const struct in6_addr *address, uint16_t port, int family,
+			       struct sockaddr_storage *ret_address)
+{
+	struct sockaddr_in *v4 = (void *)ret_address;
+	struct sockaddr_in6 *v6 = (void *)ret_address;
+
+	memset(ret_address, 0, sizeof(*ret_address));
+	if (family == AF_INET) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons(port);
+		memcpy(&v4->sin_addr, address->s6_addr + 12, 4);
+		return sizeof(*v4);
+	}
+	v6->sin6_family = AF_INET6;
+	v6->sin6_port = htons(port);
+	v6->sin6_addr = *address;
+	return sizeof(*v6);
+}
+
+static int family_of(const struct in6_addr *address)
+{
+	return IN6_IS_ADDR_V4MAPPED(address) ? AF_INET : AF_INET6;
+}
+
+/* 0 or errno: EINPROGRESS with the attempt under way. */
+static int try_address(struct observer *observer, struct dial *dial, size_t index)
+{
+	struct epoll_event event = {.events = EPOLLOUT};
+	_cleanup_close_ int fd = -1;
+	struct sockaddr_storage address;
+	int family = dial->family, error;
+	socklen_t length;
+
+	fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+	if (fd < 0 && errno == EAFNOSUPPORT &&
+	    family_of(&dial->addresses.items[index]) == AF_INET) {
+		/* The host has no IPv6, which the sandbox has. */
+		family = AF_INET;
+		fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+	}
+	if (fd < 0)
+		return errno;
+	copy_options(dial->copy, fd, family);
+	length = write_address(&dial->addresses.items[index], dial->target.port, family, &address);
+	error = connect(fd, (struct sockaddr *)&address, length) < 0 ? errno : 0;
+	if (error && error != EINPROGRESS)
+		return error;
+	event.data.fd = fd;
+	epoll_ctl(observer->epoll, EPOLL_CTL_ADD, fd, &event);
+	dial->attempts[index] = STEAL_FD(fd);
+	return error;
+}
+
+/* Ends with the dial gone. */
+static void give(struct observer *observer, struct dial *dial, size_t index, int result)
+{
+	int r = hand_in(observer, &dial->call, dial->number, &dial->copy, dial->attempts[index]);
+
+	/* Ours goes first: the caller must be able to end the connection by closing its own. */
+	close_attempt(observer, &dial->attempts[index]);
+	finish_dial(observer, dial, r < 0 ? -r : result);
+}
+
+static size_t count_under_way(const struct dial *dial)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < dial->tried; i++)
+		count += dial->attempts[i] >= 0;
+	return count;
+}
+
+/* Tries the next addresses until one is under way; where none is left and none is under way, it has
+ * failed. clear: the first to be tried is the one, and who does not want to wait is given it. */
+static void try_next(struct observer *observer, struct dial *dial, bool clear)
+{
+	while (dial->tried < dial->addresses.count && count_under_way(dial) < TOGETHER) {
+		size_t index = dial->tried++;
+		int error = try_address(observer, dial, index);
+
+		if (error && error != EINPROGRESS) {
+			dial->error = error;
+			continue;
+		}
+		if (error == 0)
+			remember_winner(observer, dial, index);
+		if (!dial->blocking && (clear || error == 0))
+			give(observer, dial, index, EINPROGRESS);
+		else if (error == 0)
+			give(observer, dial, index, 0);
+		else
+			dial->next_try = now() + NEXT_ADDRESS * millisecond;
+		return;
+	}
+	if (count_under_way(dial) == 0)
+		finish_dial(observer, dial, dial->error ? dial->error : ENETUNREACH);
+}
+
+/* Its addresses are known and may be reached. */
+static void connect_dial(struct observer *observer, struct dial *dial)
+{
+	bool clear = prefer_winner(observer, dial) || dial->addresses.count == 1;
+
+	dial->connecting = true;
+	try_next(observer, dial, clear);
+}
+
+/* What the socket can reach of what may be reached. */
+static void choose_addresses(const struct observer *observer, const struct addresses *found,
+			     struct dial *dial, const struct in6_addr **ret_refused)
+{
+	bool named = *dial->target.name;
+
+	*ret_refused = NULL;
+	for (size_t i = 0; i < found->count; i++) {
+		const struct in6_addr *address = &found->items[i];
+		bool v4 = IN6_IS_ADDR_V4MAPPED(address);
+
+		if (network_judge_address(observer, address, dial->target.port, named) !=
+		    HOST_ALLOWED)
+			*ret_refused = address;
+		else if (dial->target.datagrams ||
+			 (dial->family == AF_INET ? v4 : !v4 || !dial->only_v6))
+			dial->addresses.items[dial->addresses.count++] = *address;
+	}
+}
+
+/* A name that leads to where it must not: said with the address. */
+static void refuse_address(struct observer *observer, struct dial *dial,
+			   const struct in6_addr *address)
+{
+	char warning[TARGET_OBJECT + 128];
+	const char *range = address_range_name(address_range(address));
+	bool denied = network_judge_address(observer, address, dial->target.port,
+					    /* named= */ true) == HOST_DENIED;
+
+	target_lead_to(&dial->target, address);
+	if (denied && address_range(address) != RANGE_NOWHERE)
+		snprintf(warning, sizeof(warning), "denied by the list of hosts: %s",
+			 dial->target.literal);
+	else
+		snprintf(warning, sizeof(warning),
+			 "network: %s is a %s address and must be listed itself",
+			 dial->target.literal, range);
+	observer->settling = dial->settling;
+	network_refuse(observer, &dial->call, dial->trap, &dial->target, warning, denied);
+	observer->settling = NULL;
+	drop(observer, dial);
+}
+
+static void found(void *data, uint64_t ticket, const struct addresses *addresses, int errnum)
+{
+	struct observer *observer = data;
+	struct dial *dial = observer->dials;
+	const struct in6_addr *refused;
+
+	while (dial && dial->ticket != ticket)
+		dial = dial->next;
+	if (!dial)
+		return;
+	if (!addresses) {
+		finish_dial(observer, dial, errnum == ENOENT ? EHOSTUNREACH : errnum);
+		return;
+	}
+	choose_addresses(observer, addresses, dial, &refused);
+	if (dial->addresses.count > 0)
+		connect_dial(observer, dial);
+	else if (refused)
+		refuse_address(observer, dial, refused);
+	else
+		finish_dial(observer, dial, ENETUNREACH);
+}
+
+static struct dial *dial_new(struct observer *observer, const struct seccomp_notif *call,
+			     const struct trap *trap, int fd, const struct target *target)
+{
+	struct timeval patience = {0};
+	socklen_t length = sizeof(patience);
+	struct dial *dial;
+	int only_v6 = 0;
+
+	if (observer->dial_count >= DIALS_MOST) {
+		answer(observer, call->id, EAGAIN);
+		close_copy(&fd);
+		return NULL;
+	}
+	dial = calloc(1, sizeof(*dial));
+	if (!dial)
+		abort();
+	*dial = (struct dial){.next = observer->dials,
+			      .call = *call,
+			      .trap = trap,
+			      .target = *target,
+			      .ticket = ++observer->dialled,
+			      .settling = observer->settling,
+			      .number = (int)call->data.args[0],
+			      .copy = fd,
+			      .family = socket_option(fd, SO_DOMAIN, AF_INET),
+			      .blocking = !(fcntl(fd, F_GETFL) & O_NONBLOCK),
+			      .begun = now()};
+	memset(dial->attempts, -1, sizeof(dial->attempts));
+	if (getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, &length) == 0 &&
+	    (patience.tv_sec || patience.tv_usec))
+		dial->give_up = dial->begun + (uint64_t)patience.tv_sec * 1000 * millisecond +
+				(uint64_t)patience.tv_usec * 1000;
+	length = sizeof(only_v6);
+	dial->only_v6 = dial->family == AF_INET6 &&
+			getsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, &length) == 0 &&
+			only_v6;
+	observer->dials = dial;
+	observer->dial_count++;
+	set_tick(observer);
+	return dial;
+}
+
+void dial_start(struct observer *observer, const struct seccomp_notif *call,
+		const struct trap *trap, int fd, const struct target *target,
+		const struct sockaddr *asked, socklen_t length)
+{
+	struct dial *dial = dial_new(observer, call, trap, fd, target);
+	const struct addresses literal = {.items = {target->address}, .count = 1};
+
+	if (!dial)
+		return;
+	memcpy(&dial->asked, asked, length);
+	dial->asked_length = length;
+	if (!*target->name) {
+		found(observer, dial->ticket, &literal, 0);
+		return;
+	}
+	if (!observer->lookup)
+		observer->lookup = lookup_new(observer->epoll, found, observer);
+	lookup_name(observer->lookup, target->name, dial->ticket);
+}
+
+void dial_loopback(struct observer *observer, const struct seccomp_notif *call,
+		   const struct trap *trap, int fd, const struct target *target)
+{
+	struct dial *dial = dial_new(observer, call, trap, fd, target);
+	static const struct in6_addr v6 = IN6ADDR_LOOPBACK_INIT;
+	static const struct in6_addr v4 = {
+		.s6_addr = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
+
+	if (!dial)
+		return;
+	dial->target.name[0] = '\0';
+	if (dial->family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(&target->address))
+		dial->addresses.items[dial->addresses.count++] = v6;
+	if (!dial->only_v6)
+		dial->addresses.items[dial->addresses.count++] = v4;
+	connect_dial(observer, dial);
+}
+
+/* An attempt has come to its end, one way or the other. */
+static void end_attempt(struct observer *observer, struct dial *dial, size_t index)
+{
+	int error = socket_option(dial->attempts[index], SO_ERROR, EIO);
+
+	if (error == 0) {
+		remember_winner(observer, dial, index);
+		give(observer, dial, index, dial->blocking ? 0 : EINPROGRESS);
+		return;
+	}
+	dial->error = error;
+	close_attempt(observer, &dial->attempts[index]);
+	try_next(observer, dial, /* clear= */ false);
+}
+
+/* A signal that the caller handles came, and a sleep that cannot be seen from inside keeps it from
+ * being told. The longer it has waited, the less often it is looked for. */
+static bool is_signalled(struct dial *dial, uint64_t time)
+{
+	static const char *const pending[] = {"SigPnd", "ShdPnd"};
+	_cleanup_free_ char *text = NULL;
+	unsigned long long blocked = 0, caught = 0, signals = 0, value;
+	char path[64], *rest, *line;
+
+	if (time < dial->next_look)
+		return false;
+	dial->next_look = time + (time - dial->begun) / 4;
+	snprintf(path, sizeof(path), "/proc/%d/status", (pid_t)dial->call.pid);
+	if (read_file(AT_FDCWD, path, 16384, &text, NULL) < 0)
+		return false;
+	for (rest = text; (line = strsep(&rest, "\n"));) {
+		if (sscanf(line, "SigBlk: %llx", &value) == 1)
+			blocked = value;
+		else if (sscanf(line, "SigCgt: %llx", &value) == 1)
+			caught = value;
+		for (size_t i = 0; i < ELEMENTS(pending); i++)
+			if (strncmp(line, pending[i], 6) == 0 &&
+			    sscanf(line + 6, ": %llx", &value) == 1)
+				signals |= value;
+	}
+	return signals & caught & ~blocked;
+}
+
+/* The caller goes on with an attempt under way, or with none where there is none yet. */
+static void let_go(struct observer *observer, struct dial *dial, int result)
+{
+	for (size_t i = 0; i < dial->tried; i++)
+		if (dial->attempts[i] >= 0) {
+			give(observer, dial, i, result);
+			return;
+		}
+	finish_dial(observer, dial, result == EINPROGRESS ? ETIMEDOUT : result);
+}
+
+static void tick(struct observer *observer)
+{
+	uint64_t time = now(), ticks;
+	struct dial *next;
+
+	(void)!read(observer->dial_timer, &ticks, sizeof(ticks));
+	for (struct dial *dial = observer->dials; dial; dial = next) {
+		next = dial->next;
+		if (!still_waiting(observer, dial->call.id))
+			drop(observer, dial);
+		else if (dial->blocking && is_signalled(dial, time))
+			let_go(observer, dial, EINTR);
+		else if ((dial->give_up && time >= dial->give_up) ||
+			 (!dial->blocking && dial->connecting &&
+			  time >= dial->begun + PATIENCE * millisecond))
+			let_go(observer, dial, EINPROGRESS);
+		else if (dial->connecting && dial->tried < dial->addresses.count &&
+			 time >= dial->next_try)
+			try_next(observer, dial, /* clear= */ false);
+	}
+	if (observer->dials)
+		set_tick(observer);
+}
+
+bool dial_serve(struct observer *observer, int fd)
+{
+	if (fd == observer->dial_timer) {
+		tick(observer);
+		return true;
+	}
+	for (struct dial *dial = observer->dials; dial; dial = dial->next)
+		for (size_t i = 0; i < dial->tried; i++)
+			if (dial->attempts[i] == fd) {
+				if (still_waiting(observer, dial->call.id))
+					end_attempt(observer, dial, i);
+				else
+					drop(observer, dial);
+				return true;
+			}
+	return false;
+}
+
+void dial_done(struct observer *observer)
+{
+	while (observer->dials)
+		drop(observer, observer->dials);
+	lookup_free(observer->lookup);
+	free(observer->winners);
+	close_fd(&observer->dial_timer);
+}

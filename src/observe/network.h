@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The network as the supervisor serves it: a target is judged by its name before anything is looked
+ * up, then by its address; what is allowed is connected outside and handed in, what is not waits as
+ * a wish where somebody can be asked. For this room alone. */
+#pragma once
+
+#include "lookup.h"
+#include "relay.h"
+#include "sockets.h"
+#include "target.h"
+
+/* network.c: a connect or an addressed send of a socket of the Internet, where the sandbox has a
+ * network of its own. Takes ownership of fd, our copy of the caller's. */
+void serve_internet(struct observer *observer, const struct seccomp_notif *call,
+		    const struct trap *trap, int fd, const struct sockaddr *address,
+		    socklen_t length);
+/* What the list and the answers so far say. named: the rules allowed a name, and it led here. */
+enum host_access network_judge(const struct observer *observer, const struct target *target);
+enum host_access network_judge_address(const struct observer *observer,
+				       const struct in6_addr *address, uint16_t port, bool named);
+/* Lets it wait for an answer, or refuses it. warning: why the address that the name leads to is
+ * refused; NULL: the target itself is not listed. final: whatever anybody answers. */
+void network_refuse(struct observer *observer, const struct seccomp_notif *call,
+		    const struct trap *trap, const struct target *target, const char *warning,
+		    bool final);
+
+/* wish.c: lets the call wait until somebody has answered; false where nobody can. The texts of the
+ * wish are copied. */
+bool wish_add(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
+	      const struct wish *wish);
+/* Those whose callers are gone go away. */
+void wish_sweep(struct observer *observer);
+void wish_done(struct observer *observer);
+
+/* dial.c: the target was allowed; it is looked up, connected to and handed in as the caller's fd.
+ * Or, with datagrams, relayed. asked: as the caller wrote the address. Takes ownership of fd. */
+void dial_start(struct observer *observer, const struct seccomp_notif *call,
+		const struct trap *trap, int fd, const struct target *target,
+		const struct sockaddr *asked, socklen_t length);
+/* To the host's own loopback, for a caller that found nobody on its own. Takes ownership of fd. */
+void dial_loopback(struct observer *observer, const struct seccomp_notif *call,
+		   const struct trap *trap, int fd, const struct target *target);
+/* True if the fd is one of theirs, and was served. */
+bool dial_serve(struct observer *observer, int fd);
+void dial_done(struct observer *observer);
+
+/* handin.c: options that were set on the caller's socket, on ours. */
+void copy_options(int from, int to, int family);
+/* Puts the socket in the place of the caller's, which copy is one of: under its number and those of
+ * its duplicates, with its flags, and where it was waited for with epoll. Closes the copy. 0 or
+ * -errno. */
+int hand_in(struct observer *observer, const struct seccomp_notif *call, int number, int *copy,
+	    int socket);
