@@ -181,7 +181,8 @@ static char *place_of(const struct sets_places *places, enum base base, const ch
 		break;
 	case IN_CONFIG:
 		/* That variable is the caller's. */
-		if (!places->tools_home && places->config_home && places->config_home[0] == '/')
+		if (places->config_home && places->config_home[0] == '/' &&
+		    (home == places->home || (places->home && strcmp(home, places->home) == 0)))
 			return path_resolve(places->config_home, NULL, path);
 		if (home && home[0] == '/') {
 			_cleanup_free_ char *config = path_resolve(home, NULL, ".config");

@@ -250,13 +250,41 @@ static void try_next(struct observer *observer, struct dial *dial, bool clear)
 		finish_dial(observer, dial, dial->error ? dial->error : ENETUNREACH);
 }
 
+/* Datagrams: the relay fixes where they go, and the caller's own socket leads to the relay. */
+static void relay_dial(struct observer *observer, struct dial *dial)
+{
+	const struct in6_addr *address = &dial->addresses.items[0];
+	struct sockaddr_storage inside, outside;
+	int r;
+
+	write_address(&dial->target.address, dial->target.port, family_of(&dial->target.address),
+		      &inside);
+	write_address(address, dial->target.port, family_of(address), &outside);
+	r = relay_datagrams(network_relay(observer), (struct sockaddr *)&inside,
+			    (struct sockaddr *)&outside);
+	if (r < 0 || !still_waiting(observer, dial->call.id)) {
+		finish_dial(observer, dial, r < 0 ? -r : EINTR);
+		return;
+	}
+	if (dial->trap->kind == TRAP_SEND)
+		/* Inside, every address leads to a relay or to nobody. */
+		answer_continue(observer, dial->call.id);
+	else
+		perform_connect(observer, dial->call.id, STEAL_FD(dial->copy), /* target= */ -1,
+				(struct sockaddr *)&dial->asked, dial->asked_length);
+	drop(observer, dial);
+}
+
 /* Its addresses are known and may be reached. */
 static void connect_dial(struct observer *observer, struct dial *dial)
 {
 	bool clear = prefer_winner(observer, dial) || dial->addresses.count == 1;
 
 	dial->connecting = true;
-	try_next(observer, dial, clear);
+	if (dial->target.datagrams)
+		relay_dial(observer, dial);
+	else
+		try_next(observer, dial, clear);
 }
 
 /* What the socket can reach of what may be reached. */

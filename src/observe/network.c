@@ -7,6 +7,28 @@
 #include <stdio.h>
 #include <string.h>
 
+struct relay *network_relay(struct observer *observer)
+{
+	if (!observer->relay)
+		observer->relay = relay_new(observer->epoll, observer->observed->init);
+	return observer->relay;
+}
+
+int network_publish(struct observer *observer, struct error **ret_error)
+{
+	const struct list *ports = observer->observed->publish;
+	int r = 0;
+
+	for (size_t i = 0; ports && i < ports->count && r == 0; i++) {
+		unsigned outside = 0, inside = 0;
+
+		if (sscanf(ports->items[i], "%u:%u", &outside, &inside) == 2)
+			r = relay_publish(network_relay(observer), (uint16_t)outside,
+					  (uint16_t)inside, ret_error);
+	}
+	return r;
+}
+
 enum host_access network_judge_address(const struct observer *observer,
 				       const struct in6_addr *address, uint16_t port, bool named)
 {
@@ -162,7 +184,7 @@ void serve_internet(struct observer *observer, const struct seccomp_notif *call,
 		answer(observer, call->id, ENETUNREACH);
 	} else {
 		access = network_judge(observer, &target);
-		if (access == HOST_ALLOWED && !datagrams) {
+		if (access == HOST_ALLOWED) {
 			dial_start(observer, call, trap, fd, &target, address, length);
 			return;
 		}

@@ -225,6 +225,10 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 		observer_free(observer);
 		return -E_ENGINE;
 	}
+	if (observed->own_network && network_publish(observer, ret_error) < 0) {
+		observer_free(observer);
+		return -E_ENGINE;
+	}
 	hold_begin(observer);
 	*ret_observer = observer;
 	return 0;
@@ -244,6 +248,7 @@ void observer_free(struct observer *observer)
 	drop_waiting(observer);
 	wish_done(observer);
 	dial_done(observer);
+	relay_free(observer->relay);
 	renewal_free(observer->renewal);
 	hold_done(&observer->holding);
 	nameserver_free(observer->nameserver);
@@ -292,6 +297,7 @@ void observer_serve(struct observer *observer)
 			else if (!nameserver_serve(observer->nameserver, fd) &&
 				 !dial_serve(observer, fd) &&
 				 !lookup_serve(observer->lookup, fd, events[i].events) &&
+				 !relay_serve(observer->relay, fd, events[i].events) &&
 				 !renewal_serve(observer->renewal, fd))
 				waiting = true;
 		}

@@ -297,18 +297,27 @@ static void draw_anew(struct run *run)
 	(void)ioctl(master, TIOCSWINSZ, &size);
 }
 
+/* A program that owns the screen stands still, where there is a freezer. */
 void run_pause(struct run *run)
 {
 	pass_on(run);
+	if (screen_is_owned(&run->drawn))
+		(void)cgroup_freeze_soon(run->watch.group);
 	watch_pause(&run->watch);
 	order(run, INIT_PAUSE, 0);
 }
 
 void run_resume(struct run *run)
 {
+	(void)cgroup_thaw(run->watch.group);
 	draw_anew(run);
 	order(run, INIT_RESUME, 0);
 	watch_resume(&run->watch);
+}
+
+void run_look(struct run *run)
+{
+	check_limits(run);
 }
 
 void run_end(struct run *run)

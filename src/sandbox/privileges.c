@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who the command is and what it may claim: identity, limits, privileges, loopback, the filter. */
+/* Who the command is and what it may claim: identity, limits, privileges, the filter. */
 #include "filter.h"
 #include "stage.h"
 #include "../sys/kernel.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
@@ -45,49 +41,6 @@ int stage_identity(const struct ground *ground, struct failure *failure)
 	snprintf(map, sizeof(map), "%u %u 1", ground->gid, ground->gid);
 	if (write_map("/proc/self/gid_map", map) < 0)
 		return stage_fail(failure, "writing", "/proc/self/gid_map");
-	return 0;
-}
-
-/* At port 53 of the loopback address of the family; connections are queued until somebody serves
- * them. */
-static int open_name_socket(int family, int kind)
-{
-	struct sockaddr_in6 ipv6 = {.sin6_family = AF_INET6,
-				    .sin6_port = htons(53),
-				    .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-	struct sockaddr_in ipv4 = {.sin_family = AF_INET,
-				   .sin_port = htons(53),
-				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	bool six = family == AF_INET6;
-	int fd = socket(family, kind | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0)
-		return -1;
-	if (bind(fd, six ? (struct sockaddr *)&ipv6 : (struct sockaddr *)&ipv4,
-		 six ? sizeof(ipv6) : sizeof(ipv4)) == 0 &&
-	    (kind != SOCK_STREAM || listen(fd, 16) == 0))
-		return fd;
-	close(fd);
-	return -1;
-}
-
-int stage_network(int ret_names[static NAME_SOCKETS], struct failure *failure)
-{
-	struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
-
-	r = fd < 0 ? -1 : ioctl(fd, SIOCSIFFLAGS, &loopback);
-	if (r < 0)
-		stage_fail(failure, "starting", "the loopback interface");
-	close_fd(&fd);
-	if (r < 0)
-		return -1;
-	ret_names[NAMES_BY_UDP] = open_name_socket(AF_INET, SOCK_DGRAM);
-	ret_names[NAMES_BY_TCP] = open_name_socket(AF_INET, SOCK_STREAM);
-	if (ret_names[NAMES_BY_UDP] < 0 || ret_names[NAMES_BY_TCP] < 0)
-		return stage_fail(failure, "starting", "the resolver");
-	ret_names[NAMES_BY_UDP6] = open_name_socket(AF_INET6, SOCK_DGRAM);
-	ret_names[NAMES_BY_TCP6] = open_name_socket(AF_INET6, SOCK_STREAM);
 	return 0;
 }
 

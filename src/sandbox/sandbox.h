@@ -77,6 +77,18 @@ struct texts {
 	int fds[TEXTS_MOST];
 };
 
+/* Addresses of the loopback interface inside beside 127.0.0.1 and ::1, of the range that the
+ * resolver gives its names from. For getaddrinfo with AI_ADDRCONFIG a machine that has no others
+ * has none, and it finds no name. */
+#define INNER_IPV4                \
+	{                         \
+		198, 19, 255, 254 \
+	}
+#define INNER_IPV6                                                                  \
+	{                                                                           \
+		0xfd, 0x77, 0x61, 0x72, 0x64, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 1 \
+	}
+
 /* The name server's sockets at port 53 of the inner loopback. The last two are not there where IPv6
  * is off. */
 enum { NAMES_BY_UDP, NAMES_BY_TCP, NAMES_BY_UDP6, NAMES_BY_TCP6, NAME_SOCKETS };

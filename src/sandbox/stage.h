@@ -27,6 +27,8 @@ int stage_identity(const struct ground *ground, struct failure *failure);
 int stage_tree(const struct ground *ground, struct rung *rung, struct failure *failure);
 /* Loopback up, and the name server's sockets. */
 int stage_network(int ret_names[static NAME_SOCKETS], struct failure *failure);
+/* The inner addresses, as far as they are to be had. */
+void stage_addresses(void);
 
 enum { WRITABLE_MOST = 256 };
 

@@ -435,6 +435,7 @@ static int enter_user_namespace(const struct entry *entry)
 static _Noreturn void run_helper(const struct entry *entry)
 {
 	struct note note = {.kind = NOTE_NETWORK, .fd = -1, .names = {-1, -1, -1, -1}};
+	int r;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if ((entry->walls & WALL_BIT(WALL_USER_NAMESPACE) && enter_user_namespace(entry) < 0) ||
@@ -445,7 +446,12 @@ static _Noreturn void run_helper(const struct entry *entry)
 		if (note.fd < 0)
 			stage_fail(&note.failure, "opening", "/proc/self/ns/net");
 	}
-	_exit(write(entry->control, &note, sizeof(note)) != sizeof(note));
+	r = write(entry->control, &note, sizeof(note)) != sizeof(note);
+	/* Init goes on with the note, and beside it this costs nothing. Nobody misses it: what
+	 * needs an address is shown to the supervisor first, which waits for our end. */
+	if (note.fd >= 0)
+		stage_addresses();
+	_exit(r);
 }
 
 static pid_t birth(uint64_t flags, uint64_t exit_signal, int *ret_pidfd)

@@ -13,7 +13,7 @@ RUN_FLAGS = ['-c', '--workspace', '--cwd', '--level', '--shell', '--login', '--r
              '--reason', '--json', '--quiet', '--no-pty']
 FLAGS = {'run': RUN_FLAGS + ['--approval', '--sandbox', '--escalated', '--profile', '--policy'], 'check': ['--json', '--batch'],
          'log': ['--json', '-n', '--agent', '--session', '--denied'], 'show': ['--json', 'last'], 'audit': ['verify', 'export', '--since'],
-         'policy': ['check', 'show', 'trust', 'untrust', '--json', '--flags', '--policy', '--workspace'], 'grants': ['--json', '--session', 'revoke'],
+         'policy': ['check', 'show', 'sets', 'trust', 'untrust', '--json', '--flags', '--policy', '--workspace'], 'grants': ['--json', '--session', 'revoke'],
          'session': ['--json', 'end'], 'serve': ['--stdio']}
 
 

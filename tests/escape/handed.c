@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -510,6 +511,60 @@ static int attack_interface_swapped(char **arguments)
 	return verdict(false, "asking an interface by a number that changes");
 }
 
+static uint64_t network_of(int fd)
+{
+	uint64_t cookie = 0;
+	socklen_t length = sizeof(cookie);
+
+	getsockopt(fd, SOL_SOCKET, 71 /* SO_NETNS_COOKIE */, &cookie, &length);
+	return cookie;
+}
+
+/* As soon as the socket is the host's it is filled and closed, so that the last to close it is
+ * somebody else, who then waits until all was sent. */
+static void *fill_and_close(void *data)
+{
+	static char much[65536];
+	int fd = *(int *)data;
+	uint64_t before = network_of(fd);
+
+	while (network_of(fd) == before)
+		;
+	while (send(fd, much, sizeof(much), MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+		;
+	close(fd);
+	return NULL;
+}
+
+/* HOST STALLED: a server that never reads. Holds the supervisor up for as long as it likes. */
+static int attack_supervisor_waits(char **arguments)
+{
+	static const struct linger long_time = {1, 8};
+
+	for (int i = 0; i < 20; i++) {
+		static int fd;
+		int poll = epoll_create1(0), small = 4096;
+		struct epoll_event event = {.events = EPOLLIN};
+		uint64_t begun;
+
+		fd = fresh(arguments[0]);
+
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &long_time, sizeof(long_time));
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+		epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event);
+		start_racer(fill_and_close, &fd);
+		begun = now_ms();
+		if (try_connect(fd, arguments[0], arguments[1]) < 0)
+			cannot_try("connecting to what is allowed");
+		listen(-1, 0); /* any call that the supervisor answers */
+		if (now_ms() - begun > 3000)
+			return verdict(true, "making the supervisor wait");
+		close(poll);
+	}
+	errno = ETIMEDOUT;
+	return verdict(false, "making the supervisor wait");
+}
+
 /* NUMBER: an fd that ward was started with. */
 static int attack_inherited(char **arguments)
 {
@@ -575,6 +630,7 @@ static const struct attack attacks[] = {
 	{"interfaces", 3, attack_interfaces},
 	{"interface", 3, attack_interface},
 	{"interface-swapped", 3, attack_interface_swapped},
+	{"supervisor-waits", 2, attack_supervisor_waits},
 	{"inherited", 1, attack_inherited},
 	{"reach", 2, attack_reach},
 	{"reach-again", 3, attack_reach_again},

@@ -94,6 +94,7 @@ static void what_is_not_plainly_a_host_is_none(void **state)
 		"https://**.example/",
 		"https://a..b/",
 		"https://-x.example/",
+		"https://x-.example/",
 		"https://packages.example:0/",
 		"https://packages.example:65536/",
 		"https://packages.example:443x/",
@@ -263,8 +264,31 @@ static void what_is_built_in_is_sound(void **state)
 	for (size_t i = 0; i < sets.count; i++) {
 		assert_non_null(sets.items[i].description);
 		assert_true(sets.items[i].programs.count > 0);
+		assert_true(sets_is_known(sets.items[i].name, NULL));
 		for (size_t h = 0; h < sets.items[i].count; h++)
 			assert_non_null(strrchr(sets.items[i].hosts[h].pattern, ':'));
+	}
+}
+
+/* One set is read alone, without the others. */
+static void a_set_read_alone_is_the_same(void **state)
+{
+	struct world *world = *state;
+	_cleanup_sets_ struct sets all = {0};
+
+	assert_int_equal(sets_load(&world->places, NULL, &all, NULL), 0);
+	for (size_t i = 0; i < all.count; i++) {
+		_cleanup_sets_ struct sets one = {0};
+		const struct set *set;
+
+		assert_int_equal(sets_load(&world->places, all.items[i].name, &one, NULL), 0);
+		assert_int_equal(one.count, 1);
+		set = &one.items[0];
+		assert_string_equal(set->description, all.items[i].description);
+		assert_int_equal(set->programs.count, all.items[i].programs.count);
+		assert_int_equal(set->count, all.items[i].count);
+		for (size_t h = 0; h < set->count; h++)
+			assert_string_equal(set->hosts[h].pattern, all.items[i].hosts[h].pattern);
 	}
 }
 
@@ -282,6 +306,7 @@ static void the_machine_and_the_user_add_sets_and_hosts(void **state)
 	    "  registry:npm:\n    description: mine\n    hosts:\n      - c.example:443\n"
 	    "      - registry.npmjs.org:443\n");
 	assert_true(sets_is_known("registry:acme", &world->places));
+	assert_false(sets_is_known("registry:acme", NULL));
 	assert_false(sets_is_known("registry:other", &world->places));
 	assert_int_equal(sets_expand("registry:acme", &world->places, &hosts, NULL), 0);
 	assert_int_equal(hosts.count, 2);
@@ -546,7 +571,7 @@ static void go_is_read(void **state)
 	assert_added(world, "registry:go",
 		     "one.example:443 two.example:8080 sum.three.example:443 *.corp.example:443 "
 		     "git.four.example:443");
-	put(world, "home/.config/go/env", "GOPROXY=off\nGOSUMDB=off\nGOPRIVATE=\n");
+	put(world, "home/.config/go/env", "GOPROXY=off\nGOSUMDB=*.example.org\nGOPRIVATE=\n");
 	world->environment[0] = "GOSUMDB=sum.golang.org https://sums.example:8443";
 	assert_added(world, "registry:go", "sums.example:8443");
 }
@@ -657,9 +682,15 @@ static void another_users_home_only_suggests(void **state)
 	struct world *world = *state;
 	_cleanup_free_ char *path = path_resolve(world->top, NULL, "other/.npmrc");
 	_cleanup_free_ char *other = path_resolve(world->top, NULL, "other");
+	_cleanup_free_ char *config = path_resolve(world->top, NULL, "config");
 
 	put(world, "other/.npmrc", "registry=https://one.example/\n");
 	put(world, "home/.npmrc", "registry=https://two.example/\n");
+	put(world, "config/pnpm/rc", "registry=https://three.example/\n");
+	world->places.config_home = config;
+	assert_added(world, "registry:npm", "two.example:443 three.example:443");
+	world->places.tools_home = world->home;
+	assert_added(world, "registry:npm", "two.example:443 three.example:443");
 	world->places.tools_home = other;
 	assert_added(world, "registry:npm", "one.example:443");
 	if (geteuid() != 0)
@@ -786,6 +817,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_plainly_a_host_is_none),
 		cmocka_unit_test(a_remote_may_be_written_as_for_scp),
 		IN_WORLD(what_is_built_in_is_sound),
+		IN_WORLD(a_set_read_alone_is_the_same),
 		IN_WORLD(the_machine_and_the_user_add_sets_and_hosts),
 		IN_WORLD(the_workspace_has_no_file_about_sets),
 		cmocka_unit_test(faults_in_files_about_sets_have_a_place),
