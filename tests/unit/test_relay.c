@@ -800,6 +800,7 @@ static void before_anybody_is_inside_a_connection_is_reset(void **state)
 	assert_true(relay_serve(early, event.data.fd, event.events));
 	expect_reset(client);
 	assert_false(relay_serve(early, client, EPOLLIN));
+	assert_false(relay_serve(NULL, client, EPOLLIN));
 	close(client);
 	relay_free(early);
 }
