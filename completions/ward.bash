@@ -27,7 +27,7 @@ _ward_sets()
 _ward()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} at words
-	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --deny --net --allow-socket --allow-host --deny-host
+	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --deny --net --allow-socket --allow-host --deny-host --publish
 		--allow-syscall --deny-syscall --require --memory --processes --cpu --cpu-time --disk --files --timeout --idle --output --env
 		--keep-env --approval --sandbox --profile --policy --agent --session --tool --call-id --turn --reason '
 	COMPREPLY=()
@@ -69,7 +69,7 @@ _ward()
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")
 			return
 			;;
-		--net) words='none full' ;;
+		--net) words='none restricted full' ;;
 		--allow-socket) words='docker podman containerd lxd libvirt systemd dbus session-bus x11 wayland ssh-agent gpg-agent keyring audio' ;;
 		--memory) words='512M 1G 4G' ;;
 		--processes) words='20 100 1000' ;;

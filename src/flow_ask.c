@@ -335,11 +335,7 @@ int flow_escalate(struct flow *flow, struct error **ret_error)
 		flow_say(flow, "it cannot be run again: its standard input was already read");
 		return 0;
 	}
-	question.why =
-		list_has(&missing, "connect *")
-			? "the sandbox refused what it needs; a yes opens the whole network, "
-			  "this version cannot open single hosts"
-			: "the sandbox refused what it needs";
+	question.why = "the sandbox refused what it needs";
 	question.retry_reason = list_has(&missing, "unsandboxed")
 					? "command failed; retry without sandbox?"
 					: "command failed; retry with what it was refused?";

@@ -2,6 +2,7 @@
 /* Policy, assessment, flags and remembered answers brought together into one verdict. The caller's
  * flags are the caller's own word and are laid over the policy. */
 #include "decide.h"
+#include "network.h"
 #include "permissions.h"
 #include "policy.h"
 #include "../base/path.h"
@@ -221,21 +222,28 @@ static void collect_wishes(const struct matter *matter, const struct sandbox_pol
 			if (!is_given(matter, lists[l].given, lists[l].wished->items[i]))
 				list_add_printf(wishes, "%s %s", lists[l].operation,
 						lists[l].wished->items[i]);
-	if (request->network == NETWORK_FULL && network != NETWORK_FULL)
-		list_add(wishes, "connect *");
+	network_wishes(request, policy, network, wishes);
 }
 
-/* Somebody has named exactly this, and said yes. */
+static bool list_gives(const struct list *given, const char *wish)
+{
+	for (size_t i = 0; i < given->count; i++)
+		if (network_permission_covers(given->items[i], wish))
+			return true;
+	return false;
+}
+
+/* Somebody has named this, and said yes. */
 static bool is_granted(const struct matter *matter, const struct rule *rule, const char *permission)
 {
-	if (list_has(matter->granted, permission) ||
-	    (rule && rule->kind == VERDICT_ALLOW && list_has(&rule->permissions, permission)))
+	if (list_gives(matter->granted, permission) ||
+	    (rule && rule->kind == VERDICT_ALLOW && list_gives(&rule->permissions, permission)))
 		return true;
 	for (size_t i = 0; matter->grants && i < matter->grants->count; i++) {
 		const struct grant *grant = &matter->grants->items[i];
 
 		if (!grant->refusal && covers(matter, grant) &&
-		    list_has(&grant->permissions, permission))
+		    list_gives(&grant->permissions, permission))
 			return true;
 	}
 	return false;
@@ -338,13 +346,11 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 	    (!matter->policy ||
 	     (r = policy_profile(matter->policy, request->profile, &policy, ret_error)) < 0))
 		return r;
+	if ((r = network_check_request(request, ret_error)) < 0)
+		return r;
 	none_by_policy = policy->has_level && policy->level == LEVEL_NONE;
 	verdict.level = request->has_level || !policy->has_level ? request->level : policy->level;
-	verdict.network = policy->has_network ? policy->network : NETWORK_NONE;
-	if (request->has_network && !request->foreign)
-		verdict.network = request->network;
-	else if (request->has_network && request->network == NETWORK_NONE)
-		verdict.network = NETWORK_NONE;
+	verdict.network = network_choose(request, policy);
 	verdict.approval = choose_approval(request, matter->policy);
 	choose_limits(request, &policy->limits, &verdict.limits);
 	for (size_t i = 0; i < policy->require.count; i++)
@@ -371,6 +377,8 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 			r = permissions_sockets(&request->sockets, &verdict.permissions, ret_error);
 		if (r == 0)
 			r = permissions_calls(request, policy, &verdict.permissions, ret_error);
+		if (r == 0)
+			r = network_permissions(matter, policy, &verdict, ret_error);
 		if (r == 0) {
 			(void)permissions_sockets(&policy->sockets, &verdict.permissions, NULL);
 			for (size_t i = 0; i < verdict.brought.count; i++)
@@ -397,6 +405,11 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 	return 0;
 }
 
+enum network verdict_reach(const struct verdict *verdict)
+{
+	return verdict->permissions.hosts.everything ? NETWORK_FULL : verdict->network;
+}
+
 void verdict_done(struct verdict *verdict)
 {
 	struct permissions *permissions = &verdict->permissions;
@@ -414,6 +427,8 @@ void verdict_done(struct verdict *verdict)
 	list_done(&permissions->own);
 	list_done(&permissions->not_deny_names);
 	list_done(&permissions->sockets);
+	host_rules_done(&permissions->hosts);
+	list_done(&permissions->publish);
 	list_done(&permissions->environment);
 	list_done(&permissions->dropped);
 	*verdict = (struct verdict){0};

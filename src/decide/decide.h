@@ -82,6 +82,8 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 void decide_limits(const struct request *request, const struct policy *policy,
 		   struct limits *ret_limits);
 void verdict_done(struct verdict *verdict);
+/* The mode as people say it: one of the sandbox's own in which everything is open is full. */
+enum network verdict_reach(const struct verdict *verdict);
 
 /* Fills environment and dropped. */
 void decide_environment(const struct request *request, const struct surroundings *surroundings,

@@ -138,7 +138,8 @@ static int read_network(struct reading *reading, const struct node *node, enum s
 {
 	static const struct key keys[] = {{"mode", read_value, SET_NETWORK},
 					  {"allow", read_list, SET_ALLOW_HOST},
-					  {"deny", read_list, SET_DENY_HOST}};
+					  {"deny", read_list, SET_DENY_HOST},
+					  {"publish", read_list, SET_PUBLISH}};
 
 	(void)kind;
 	return read_map(reading, node, keys, ELEMENTS(keys), "network");

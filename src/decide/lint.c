@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules that cannot do what their writer hoped for. */
 #include "layer.h"
+#include "../base/hosts.h"
 #include "../base/path.h"
 
 #include <string.h>
@@ -47,18 +48,6 @@ static void lint_covered(struct policy *policy, const struct rule *rule, size_t 
 	}
 }
 
-/* host[:port] against host[:port]; a pattern without a port is for all of them. */
-static bool host_is_denied(const char *pattern, const char *host)
-{
-	const char *port = strrchr(pattern, ':'), *own = strrchr(host, ':');
-	size_t length = port ? (size_t)(port - pattern) : strlen(pattern);
-	size_t own_length = own ? (size_t)(own - host) : strlen(host);
-
-	if (port && strcmp(port, ":*") != 0 && (!own || strcmp(port, own) != 0))
-		return false;
-	return glob_matches_part(pattern, length, host, own_length);
-}
-
 static bool path_is_denied(const char *home, const char *pattern, const char *path)
 {
 	/* Both as seen from some workspace. */
@@ -83,7 +72,7 @@ static void lint_permissions(struct policy *policy, const struct rule *rule)
 			continue;
 		for (size_t k = 0; k < denied->count; k++) {
 			if (path ? !path_is_denied(policy->home, denied->items[k], resource)
-				 : !host_is_denied(denied->items[k], resource))
+				 : !host_pattern_covers(denied->items[k], resource))
 				continue;
 			list_add_printf(&policy->warnings,
 					"%s:%d:1: the rule for '%s' permits '%s', but the sandbox "

@@ -172,6 +172,7 @@ static void sandbox_done(struct sandbox_policy *sandbox)
 	list_done(&sandbox->deny);
 	list_done(&sandbox->allow_hosts);
 	list_done(&sandbox->deny_hosts);
+	list_done(&sandbox->publish);
 	list_done(&sandbox->sockets);
 	list_done(&sandbox->keep_env);
 	list_done(&sandbox->set_env);

@@ -12,7 +12,7 @@ enum { NOTICES = 5 };
 /* By a rule that somebody wrote: its words are that person's. */
 static bool is_said(const struct denial *denial)
 {
-	return strncmp(denial->rule, "deny: ", 6) == 0 ||
+	return strncmp(denial->rule, "deny: ", 6) == 0 || strncmp(denial->rule, "denied", 6) == 0 ||
 	       strncmp(denial->rule, "read-only: ", 11) == 0;
 }
 
@@ -113,7 +113,7 @@ int explain_missing(const struct attempt *attempt, const struct list *never,
 			continue;
 		hint_describe(denial, &what);
 		list_add(ret_refused, buffer_text(&what));
-		if (is_never(never, denial->object))
+		if (is_never(never, denial->object) || hint_is_final(denial))
 			continue;
 		permission = hint_permission(denial, &broad);
 		if (!permission)

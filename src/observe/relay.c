@@ -284,12 +284,14 @@ static void accept_some(struct relay *relay, const struct listener *listener)
 bool relay_serve(struct relay *relay, int fd, uint32_t events)
 {
 	(void)events;
-	for (size_t i = 0; relay && i < relay->listener_count; i++)
+	if (!relay)
+		return false;
+	for (size_t i = 0; i < relay->listener_count; i++)
 		if (relay->listeners[i].fd == fd) {
 			accept_some(relay, &relay->listeners[i]);
 			return true;
 		}
-	if (!relay || (fd != relay->factory.socket && fd != relay->pump.socket))
+	if (fd != relay->factory.socket && fd != relay->pump.socket)
 		return false;
 	/* The event may be that of a child before, whose fd had the same number. */
 	if (fd == relay->factory.socket && child_has_ended(&relay->factory))

@@ -37,5 +37,5 @@ bool relay_has(const struct relay *relay, const struct sockaddr *inside);
  * that names it. */
 int relay_publish(struct relay *relay, uint16_t outside, uint16_t inside, struct error **ret_error);
 
-/* True if the fd is the relay's, and was served. NULL has none. */
+/* True if the fd is the relay's, and was served. There may be no relay (NULL). */
 bool relay_serve(struct relay *relay, int fd, uint32_t events);

@@ -104,6 +104,10 @@ static void every_fault_is_named_with_its_place(void **state)
 		{"sandbox:\n  network: {allow: ['[::1']}", 2, 21, "is not a host"},
 		{"sandbox:\n  network: {allow: ['registry:']}", 2, 21, "is not a set of hosts"},
 		{"sandbox:\n  network: {allow: ['https://x']}", 2, 21, "is not a host"},
+		{"sandbox:\n  network: {deny: ['0x7f.1']}", 2, 20, "looks like an address"},
+		{"sandbox:\n  network: {publish: ['0']}", 2, 23, "is not a port to publish"},
+		{"sandbox:\n  network: {publish: [8080, '80:80:80']}", 2, 29,
+		 "is not a port to publish"},
 		{"sandbox: {sockets: [telepathy]}", 1, 21, "'telepathy' is not a socket"},
 		{"sandbox: {limits: {memory: lots}}", 1, 28, "'lots' is not a size"},
 		{"sandbox: {limits: {memory: -1}}", 1, 28, "'-1' is not a size"},
@@ -491,7 +495,7 @@ static const char widening[] = "approval: on-failure\n"
 			       "sandbox:\n"
 			       "  level: none\n"
 			       "  files: {read: [r], write: [w], deny: [d]}\n"
-			       "  network: {mode: full, allow: [h], deny: [x]}\n"
+			       "  network: {mode: full, allow: [h], deny: [x], publish: [1]}\n"
 			       "  sockets: [docker]\n"
 			       "  limits: {memory: 4G, time: 1s}\n"
 			       "  environment: {keep: [K], set: {S: 1}}\n"
@@ -509,8 +513,8 @@ static void a_project_can_only_narrow_until_it_is_trusted(void **state)
 	_cleanup_policy_ struct policy *policy = NULL;
 	const struct sandbox_policy *sandbox;
 	static const char *const lines[] = {
-		":1:11: ", ":3:10: ", ":4:18: ", ":4:30: ",  ":5:19: ", ":5:33: ", ":6:13: ",
-		":7:20: ", ":8:24: ", ":8:34: ", ":11:27: ", ":13:1: ", ":14:1: "};
+		":1:11: ", ":3:10: ", ":4:18: ", ":4:30: ", ":5:19: ",	":5:33: ", ":5:58: ",
+		":6:13: ", ":7:20: ", ":8:24: ", ":8:34: ", ":11:27: ", ":13:1: ", ":14:1: "};
 
 	put(world->user, "approval: on-request\nsandbox: {limits: {memory: 2G, time: 5s}}");
 	put(world->project, widening);
@@ -519,8 +523,9 @@ static void a_project_can_only_narrow_until_it_is_trusted(void **state)
 	assert_int_equal(policy->sandbox.level, LEVEL_RESTRICTED);
 	assert_int_equal(policy->sandbox.network, NETWORK_NONE);
 	assert_int_equal(policy->sandbox.read.count + policy->sandbox.write.count +
-				 policy->sandbox.allow_hosts.count + policy->sandbox.sockets.count +
-				 policy->sandbox.keep_env.count + policy->sandbox.set_env.count,
+				 policy->sandbox.allow_hosts.count + policy->sandbox.publish.count +
+				 policy->sandbox.sockets.count + policy->sandbox.keep_env.count +
+				 policy->sandbox.set_env.count,
 			 0);
 	assert_int_equal(policy->sandbox.deny.count, 1);
 	assert_int_equal(policy->sandbox.deny_hosts.count, 1);
@@ -759,6 +764,8 @@ static void add_section(struct buffer *text)
 			buffer_printf(text, "mode: %s, ", modes[dice(3)]);
 		if (dice(2))
 			buffer_printf(text, "allow: [h%u], ", dice(3));
+		if (dice(2))
+			buffer_printf(text, "publish: [%u], ", dice(3) + 1);
 		buffer_printf(text, "deny: [x%u]}, ", dice(3));
 	}
 	if (dice(3) == 0)
@@ -822,6 +829,7 @@ static bool is_narrower(const struct sandbox_policy *with, const struct sandbox_
 	return with->level >= without->level && with->network <= without->network &&
 	       is_subset(&with->read, &without->read) && is_subset(&with->write, &without->write) &&
 	       is_subset(&with->allow_hosts, &without->allow_hosts) &&
+	       is_subset(&with->publish, &without->publish) &&
 	       is_subset(&with->sockets, &without->sockets) &&
 	       is_subset(&with->keep_env, &without->keep_env) &&
 	       is_subset(&with->set_env, &without->set_env) &&
