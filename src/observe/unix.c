@@ -165,9 +165,10 @@ void bind_unix(struct observer *observer, const struct seccomp_notif *call, cons
 		answer(observer, call->id, r < 0 ? -r : EINTR);
 		return;
 	}
-	if (is_private(observer, found.path) && !observer->observed->alone) {
+	if (is_private(observer, found.path) && !observer->observed->alone && !observer->dialled) {
 		/* Nothing to be remembered, so the walls may decide, and the socket keeps the name
-		 * it was given. */
+		 * it was given. Not once there may be sockets of the host: a port of it could be
+		 * bound instead. */
 		answer_continue(observer, call->id);
 	} else if (found.exists || strlen(found.name) >= sizeof(by_name.sun_path)) {
 		answer(observer, call->id, found.exists ? EADDRINUSE : ENAMETOOLONG);

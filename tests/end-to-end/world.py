@@ -71,7 +71,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 # What the tests' small clients begin with.
 PRELUDE = '''
 import errno, os, select, signal, socket, struct, sys, threading, time
-def address(kind=0): return socket.getaddrinfo(HOST, PORT, kind, socket.SOCK_STREAM)[0][4]
+def address(kind=socket.AF_INET): return socket.getaddrinfo(HOST, PORT, kind, socket.SOCK_STREAM)[0][4]
 def told(call):
     try: return call()
     except OSError as e: return errno.errorcode.get(e.errno, e)
@@ -240,6 +240,9 @@ class Name:
         self.silent, self.failing, self.big = silent, failing, big
 
 
+Request = collections.namedtuple('Request', 'method path host sent peer')
+
+
 class Page(http.server.BaseHTTPRequestHandler):
     """Answers every request with the page, and remembers it."""
 
@@ -247,10 +250,10 @@ class Page(http.server.BaseHTTPRequestHandler):
     page = b''
 
     def do_GET(self):
-        length = int(self.headers.get('Content-Length') or 0)
-        while length > 0:
-            length -= len(self.rfile.read(min(length, 1 << 20))) or length
-        self.server.requests.append((self.command, self.path, self.headers.get('Host')))
+        left = length = int(self.headers.get('Content-Length') or 0)
+        while left > 0:
+            left -= len(self.rfile.read(min(left, 1 << 20))) or length
+        self.server.requests.append(Request(self.command, self.path, self.headers.get('Host'), length - left, self.client_address))
         self.send_response(200)
         self.send_header('Content-Length', str(len(self.page)))
         self.end_headers()
