@@ -4,6 +4,7 @@
  * that answers is handed in. A caller that does not want to wait is handed one under way, as soon
  * as it is clear which address that should be. */
 #include "network.h"
+#include "../base/ranges.h"
 #include "../base/units.h"
 
 #include <errno.h>
@@ -308,6 +309,27 @@ static void connect_dial(struct observer *observer, struct dial *dial)
 		try_next(observer, dial, clear);
 }
 
+/* True for an address of this host, however public: behind it are the host's services, and its own
+ * firewall does not stand before them. The kernel says with which address it would be spoken to;
+ * nothing is sent. */
+static bool is_own(const struct in6_addr *address)
+{
+	struct sockaddr_storage there, here = {0};
+	socklen_t length = write_address(address, /* port= */ 9, family_of(address), &there),
+		  room = sizeof(here);
+	_cleanup_close_ int fd = socket(there.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct in6_addr own;
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&there, length) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&here, &room) < 0)
+		return false; /* then it is not reached either */
+	if (here.ss_family == AF_INET6)
+		own = ((struct sockaddr_in6 *)&here)->sin6_addr;
+	else
+		own = address_map(&((struct sockaddr_in *)&here)->sin_addr);
+	return IN6_ARE_ADDR_EQUAL(&own, address) || address_range(&own) == RANGE_LOOPBACK;
+}
+
 /* What the socket can reach of what may be reached. */
 static void choose_addresses(const struct observer *observer, const struct addresses *found,
 			     struct dial *dial, const struct in6_addr **ret_refused)
@@ -319,8 +341,8 @@ static void choose_addresses(const struct observer *observer, const struct addre
 		const struct in6_addr *address = &found->items[i];
 		bool v4 = IN6_IS_ADDR_V4MAPPED(address);
 
-		if (network_judge_address(observer, address, dial->target.port, named) !=
-		    HOST_ALLOWED)
+		if (network_judge_address(observer, address, dial->target.port,
+					  named && !is_own(address)) != HOST_ALLOWED)
 			*ret_refused = address;
 		else if (dial->target.datagrams ||
 			 (dial->family == AF_INET ? v4 : !v4 || !dial->only_v6))
@@ -333,18 +355,22 @@ static void refuse_address(struct observer *observer, struct dial *dial,
 			   const struct in6_addr *address)
 {
 	char warning[TARGET_OBJECT + 128];
-	const char *range = address_range_name(address_range(address));
+	enum address_range range = address_range(address);
 	bool denied = network_judge_address(observer, address, dial->target.port,
 					    /* named= */ true) == HOST_DENIED;
 
 	target_lead_to(&dial->target, address);
-	if (denied && address_range(address) != RANGE_NOWHERE)
+	if (denied && range != RANGE_NOWHERE)
 		snprintf(warning, sizeof(warning), "denied by the list of hosts: %s",
+			 dial->target.literal);
+	else if (range == RANGE_PUBLIC)
+		snprintf(warning, sizeof(warning),
+			 "network: %s is an address of this host and must be listed itself",
 			 dial->target.literal);
 	else
 		snprintf(warning, sizeof(warning),
 			 "network: %s is a %s address and must be listed itself",
-			 dial->target.literal, range);
+			 dial->target.literal, address_range_name(range));
 	observer->settling = dial->settling;
 	network_refuse(observer, &dial->call, dial->trap, &dial->target, warning, denied);
 	observer->settling = NULL;

@@ -19,6 +19,7 @@ import collections
 import contextlib
 import ctypes
 import http.server
+import ipaddress
 import os
 import pathlib
 import shutil
@@ -36,7 +37,9 @@ import pytest
 
 from support import PATH, PATIENCE, Person, Ward, wait_until
 
-# What is there. Where an address stands in no list, the network is unreachable.
+# The machine that ward runs on.
+OWN, OWN6 = '203.0.113.200', '2001:db8::200'
+# What is abroad, on a machine of its own at the other end of a wire. Where an address stands in no list, the network is unreachable.
 WEB, OTHER, THIRD = '203.0.113.10', '203.0.113.20', '198.51.100.7'
 WEB6, OTHER6 = '2001:db8::10', '2001:db8::20'
 PRIVATE, PRIVATE6, SHARED = '10.1.2.3', 'fd00::10', '100.64.1.2'
@@ -47,23 +50,42 @@ NAMES = '10.0.0.53'
 BLACK_HOLE, BLACK_HOLE6 = '203.0.113.99', '2001:db8::99'
 UNREACHABLE, UNREACHABLE6 = '198.51.100.66', '2001:db8:dead::1'
 
-HERE = [WEB + '/24', OTHER + '/24', THIRD + '/24', PRIVATE + '/24', SHARED + '/24', NAMES + '/32', METADATA + '/32', LINK_LOCAL + '/16',
-        '100.100.100.200/32', '192.168.7.7/24', '172.16.7.7/24', WEB6 + '/64', OTHER6 + '/64', PRIVATE6 + '/64', METADATA6 + '/64',
-        LINK_LOCAL6 + '/64']
+ABROAD = [WEB + '/24', OTHER + '/24', THIRD + '/24', PRIVATE + '/24', SHARED + '/24', NAMES + '/32', METADATA + '/32', LINK_LOCAL + '/16',
+          '100.100.100.200/32', '192.168.7.7/24', '172.16.7.7/24', WEB6 + '/64', OTHER6 + '/64', PRIVATE6 + '/64', METADATA6 + '/64',
+          LINK_LOCAL6 + '/64']
 
-INTERFACE = 'w0'
+INTERFACE = 'w0'  # on both machines
+
+
+def addresses(*those):
+    return ''.join(f'ip address add {address} dev {INTERFACE} {"nodad" if ":" in address else ""}\n' for address in those)
+
+
+def routes():
+    """To what is abroad and not beside an own address; link-local addresses need none."""
+    networks = {ipaddress.ip_interface(address).network for address in ABROAD} - {ipaddress.ip_network('fe80::/64')}
+    beside = {ipaddress.ip_interface(address).network for address in (OWN + '/24', OWN6 + '/64')}
+    return ''.join(f'ip -{network.version} route add {network} dev {INTERFACE}\n' for network in networks - beside)
+
+
+# The first line of what it says is the process that holds the other machine.
 SET_UP = f'''set -e
 ip link set lo up
-ip link add {INTERFACE} type veth peer name w1 2>/dev/null || ip link add {INTERFACE} type dummy
+unshare --net sh -c 'echo ready; read wait' <&3 >"$1/abroad" 3<&- &
+while ! grep -q ready "$1/abroad" 2>/dev/null; do sleep 0.01; done
+ip link add {INTERFACE} type veth peer name {INTERFACE} netns $!
+nsenter --net=/proc/$!/ns/net sh -e -c 'ip link set lo up; ip link set {INTERFACE} up
+''' + addresses(*ABROAD) + f''''
 ip link set {INTERFACE} up
-if ip link show w1 >/dev/null 2>&1; then ip link set w1 up; fi
-''' + ''.join(f'ip address add {address} dev {INTERFACE} {"nodad" if ":" in address else ""}\n' for address in HERE) + f'''
+''' + addresses(OWN + '/24', OWN6 + '/64') + routes() + f'''
 ip neighbour add {BLACK_HOLE} lladdr 02:00:00:00:00:99 dev {INTERFACE} nud permanent
 ip neighbour add {BLACK_HOLE6} lladdr 02:00:00:00:00:99 dev {INTERFACE} nud permanent
 ip route add unreachable {UNREACHABLE}/32
 ip -6 route add unreachable {UNREACHABLE6}/128
+for name in resolv.conf hosts nsswitch.conf; do mount --bind "$1/$name" "$(realpath /etc/$name)"; done
+echo $!
+read wait
 '''
-HOLD = 'for name in resolv.conf hosts nsswitch.conf; do mount --bind "$1/$name" "$(realpath /etc/$name)"; done\necho ready\nread wait\n'
 
 CLONE_NEWNET, CLONE_NEWNS = 0x40000000, 0x00020000
 libc = ctypes.CDLL(None, use_errno=True)
@@ -101,11 +123,12 @@ def to(*targets):
 
 
 class Resident(Person):
-    """Someone who lives in the world: what they start, starts there."""
+    """Someone who lives in the world: what they start, starts there, on ward's machine or abroad."""
 
-    def __init__(self, world, person):
+    def __init__(self, world, person, abroad=False):
         super().__init__(person.name)
         self.world, self.holder = world, os.getpid()
+        self.network = world.abroad if abroad else world.network
 
     def identity(self):
         return {'preexec_fn': self.become}
@@ -113,7 +136,7 @@ class Resident(Person):
     def become(self):
         directory = os.getcwd()
         # By their names, because a terminal's child has closed all that it inherited.
-        for fd, kind in ((self.world.network, CLONE_NEWNET), (self.world.mounts, CLONE_NEWNS)):
+        for fd, kind in ((self.network, CLONE_NEWNET), (self.world.mounts, CLONE_NEWNS)):
             opened = os.open(f'/proc/{self.holder}/fd/{fd}', os.O_RDONLY | os.O_CLOEXEC)
             set_namespace(opened, kind)
             os.close(opened)
@@ -302,24 +325,27 @@ class World:
             self.write('nsswitch.conf', 'passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n')
             self.home = os.open('/proc/self/ns/net', os.O_RDONLY | os.O_CLOEXEC)
             stack.callback(os.close, self.home)
-            self.network, self.mounts = self.make()
+            self.network, self.mounts, self.abroad = self.make()
             stack.callback(os.close, self.network)
+            stack.callback(os.close, self.abroad)
             stack.callback(os.close, self.mounts)
             self.closing = stack.enter_context(contextlib.ExitStack())
             self.dns = Names(self)
             self.stack = stack.pop_all()
 
     def make(self):
-        """The namespaces; the process that made them may end, because they are held open here."""
-        with subprocess.Popen(['unshare', '--net', '--mount', '--propagation', 'private', 'sh', '-c', SET_UP + HOLD, 'sh', self.directory],
+        """The namespaces; the processes that made them may end, because they are held open here."""
+        with subprocess.Popen(['unshare', '--net', '--mount', '--propagation', 'private', 'sh', '-c', 'exec 3<&0; ' + SET_UP, 'sh', self.directory],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as maker:
             try:
-                if maker.stdout.readline() != b'ready\n':
+                said = maker.stdout.readline()
+                if not said:
                     raise RuntimeError('no world: ' + maker.stderr.read().decode())
-                kinds = ('net', 'mnt')
-                return [os.open(f'/proc/{maker.pid}/ns/{kind}', os.O_RDONLY | os.O_CLOEXEC) for kind in kinds]
+                those = ((maker.pid, 'net'), (maker.pid, 'mnt'), (int(said), 'net'))
+                return [os.open(f'/proc/{pid}/ns/{kind}', os.O_RDONLY | os.O_CLOEXEC) for pid, kind in those]
             finally:
                 maker.kill()
+                maker.stdin.close()  # which ends the other
 
     def close(self):
         self.stack.close()
@@ -358,9 +384,10 @@ class World:
     # Sockets and servers, which end with the world.
 
     @contextlib.contextmanager
-    def inside(self):
-        """This thread, in the world's network (not in its mounts)."""
-        set_namespace(self.network, CLONE_NEWNET)
+    def inside(self, address=WEB):
+        """This thread, in the network of the machine that has the address (not in the world's mounts)."""
+        own = address in (OWN, OWN6, '::1', '::', '0.0.0.0') or address.startswith('127.')
+        set_namespace(self.network if own else self.abroad, CLONE_NEWNET)
         try:
             yield
         finally:
@@ -368,7 +395,7 @@ class World:
 
     def socket(self, address=WEB, port=0, kind=socket.SOCK_STREAM):
         """A bound socket there. A link-local address of IPv6 means the one of the interface."""
-        with self.inside():
+        with self.inside(address):
             sock = socket.socket(socket.AF_INET6 if is_six(address) else socket.AF_INET, kind)
             self.closing.callback(hang_up, sock)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -452,7 +479,7 @@ class World:
         """A listener whose backlog is full: connections to it hang. Returns the port."""
         listener = self.socket(address)
         listener.listen(0)
-        with self.inside():
+        with self.inside(address):
             for _ in range(4):
                 sock = socket.socket(socket.AF_INET6 if is_six(address) else socket.AF_INET)
                 self.closing.callback(sock.close)
@@ -462,7 +489,7 @@ class World:
 
     def unused(self, address=WEB):
         """A port where nobody listens."""
-        with self.inside(), socket.socket(socket.AF_INET6 if is_six(address) else socket.AF_INET) as sock:
+        with self.inside(address), socket.socket(socket.AF_INET6 if is_six(address) else socket.AF_INET) as sock:
             sock.bind((address, 0))
             return sock.getsockname()[1]
 
@@ -503,9 +530,9 @@ class World:
         """ward in the world, as it is used on any machine."""
         return Ward(binary, Resident(self, person), place)
 
-    def start(self, *command, person=None, env=None, cwd='/', **how):
-        """A program there, without ward, in a process group that ends with the world."""
-        resident = Resident(self, person or Person('root'))
+    def start(self, *command, person=None, env=None, cwd='/', abroad=True, **how):
+        """A server abroad, without ward, in a process group that ends with the world."""
+        resident = Resident(self, person or Person('root'), abroad)
         for stream in ('stdin', 'stdout', 'stderr'):
             how.setdefault(stream, subprocess.DEVNULL)
         process = subprocess.Popen(list(map(str, command)), cwd=cwd, env={'PATH': PATH, 'LANG': 'C.UTF-8', 'HOME': resident.home, **(env or {})},
@@ -514,8 +541,8 @@ class World:
         return process
 
     def call(self, *command, timeout=PATIENCE, **how):
-        """The same to its end, without ward; returns (exit code, output and errors)."""
-        process = self.start(*command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **how)
+        """A program on ward's machine to its end, without ward; returns (exit code, output and errors)."""
+        process = self.start(*command, abroad=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **how)
         try:
             out = process.communicate(timeout=timeout)[0]
         finally:
@@ -525,7 +552,7 @@ class World:
     def answers(self, port, address=WEB, seconds=30):
         """Waits until somebody listens there."""
         def there():
-            with self.inside(), socket.socket(socket.AF_INET6 if is_six(address) else socket.AF_INET) as sock:
+            with self.inside(address), socket.socket(socket.AF_INET6 if is_six(address) else socket.AF_INET) as sock:
                 return sock.connect_ex((address, port)) == 0
         assert wait_until(there, seconds, 0.05), f'nobody listens on {address} {port}'
 
