@@ -103,11 +103,11 @@ static int check_publish(const char *text, struct error **ret_error)
 	return of_policy(network_check_publish(text, &error), &error, ret_error);
 }
 
-static int check_host(const char *text, char **ret_warning, struct error **ret_error)
+static int check_host(const char *text, struct error **ret_error)
 {
 	_cleanup_error_ struct error *error = NULL;
 
-	return of_policy(network_check_host(text, ret_warning, &error), &error, ret_error);
+	return of_policy(network_check_host(text, &error), &error, ret_error);
 }
 
 static int check_socket(const char *text, struct error **ret_error)
@@ -180,7 +180,7 @@ static int check_profile(const char *text, struct error **ret_error)
 }
 
 int value_check(enum setting_kind kind, const char *text, const struct list *walls,
-		uint64_t *ret_number, char **ret_warning, struct error **ret_error)
+		uint64_t *ret_number, struct error **ret_error)
 {
 	for (const char *c = text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
@@ -209,7 +209,7 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 		return check_path(text, ret_error);
 	case SET_ALLOW_HOST:
 	case SET_DENY_HOST:
-		return check_host(text, ret_warning, ret_error);
+		return check_host(text, ret_error);
 	case SET_PUBLISH:
 		return check_publish(text, ret_error);
 	case SET_SOCKET:
@@ -257,7 +257,7 @@ static const struct {
 	{"unsandboxed", TEXT, "unsandboxed make install"},
 };
 
-int value_check_permission(const char *text, char **ret_warning, struct error **ret_error)
+int value_check_permission(const char *text, struct error **ret_error)
 {
 	size_t length = strcspn(text, " ");
 	const char *resource = text + length + strspn(text + length, " ");
@@ -280,7 +280,7 @@ int value_check_permission(const char *text, char **ret_warning, struct error **
 		case PATHS:
 			return check_path(resource, ret_error);
 		case HOSTS:
-			return check_host(resource, ret_warning, ret_error);
+			return check_host(resource, ret_error);
 		case PORTS:
 			return check_port(resource, ret_error);
 		case PUBLISHED:
