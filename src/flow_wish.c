@@ -84,12 +84,13 @@ static bool is_granted(const struct flow *flow, const struct wish *wish, const c
 		if (strncmp(flow->granted.items[i], "connect ", 8) == 0)
 			(void)host_rules_add(&rules, flow->granted.items[i] + 8, /* deny= */ false,
 					     /* ret_error= */ NULL);
-	/* One that has a name and is no plain address must be named itself, and then has none. */
+	/* A name alone does not open what must be named itself. */
 	if (parse_address(wish->host, &address))
 		granted = host_rules_address(&rules, &address, wish->port, /* named= */ false,
 					     NULL) == HOST_ALLOWED;
 	else
-		granted = host_rules_name(&rules, wish->host, wish->port) == HOST_ALLOWED;
+		granted = !wish->warning &&
+			  host_rules_name(&rules, wish->host, wish->port) == HOST_ALLOWED;
 	host_rules_done(&rules);
 	return granted;
 }
@@ -143,7 +144,7 @@ static void describe_set(const char *set, const struct list *set_grants, struct 
 		buffer_printf(note, " and %zu more", set_grants->count - 1 - shown);
 }
 
-/* "docker: equal to root", "private address", "registry:python: pypi.org". Caller frees. */
+/* "docker: equal to root", "udp, private address", "registry:python: pypi.org". Caller frees. */
 static char *make_note(const struct wish *wish, const struct known_socket *socket, const char *set,
 		       const struct list *set_grants)
 {
@@ -151,7 +152,11 @@ static char *make_note(const struct wish *wish, const struct known_socket *socke
 
 	if (socket)
 		buffer_printf(&note, "%s: %s", socket->name, socket->means);
-	else if (wish->warning)
+	else if (strcmp(wish->protocol, "udp") == 0)
+		buffer_add_text(&note, "udp");
+	if (note.length && (wish->warning || set))
+		buffer_add_text(&note, ", ");
+	if (wish->warning)
 		buffer_add_text(&note, wish->warning);
 	else if (set)
 		describe_set(set, set_grants, &note);
@@ -170,10 +175,6 @@ static char *make_why(const struct wish *wish, const struct known_socket *socket
 	else
 		buffer_add_text(&why, "no rule allows it; the connection waits, and nothing was "
 				      "sent yet, not even its name");
-	/* The library looks up names with a datagram socket that sends nothing: so what is seen
-	 * first is not yet what will be used. */
-	if (strcmp(wish->protocol, "udp") == 0)
-		buffer_add_text(&why, "; datagrams (udp) as well as tcp");
 	if (!is_socket(wish) && wish->warning) {
 		buffer_printf(&why, ". It leads to a place that must be named itself (%s",
 			      wish->warning);
@@ -182,6 +183,24 @@ static char *make_why(const struct wish *wish, const struct known_socket *socket
 		buffer_add_text(&why, ")");
 	}
 	return buffer_steal(&why);
+}
+
+/* A no that still holds names it: this run's, or the session's. */
+static bool is_refused(const struct flow *flow, const char *permission)
+{
+	bool altered = flow->grants.count && flow_is_altered(flow->request);
+
+	if (list_has(&flow->refused, permission))
+		return true;
+	for (size_t i = 0; i < flow->grants.count; i++) {
+		const struct grant *grant = &flow->grants.items[i];
+
+		if (grant->refusal && list_has(&grant->permissions, permission) &&
+		    (grant_covers(grant, flow->key.exact, &flow->assessment) ||
+		     (!altered && grant_covers(grant, flow->key.text, &flow->assessment))))
+			return true;
+	}
+	return false;
 }
 
 /* The run cannot go on: what must be recorded before it takes effect could not be. */
@@ -262,7 +281,7 @@ static const char *answer_wish(struct flow *flow, const struct wish *wish)
 			wish->object); /* exactly what it wants */
 	if (is_granted(flow, wish, grants.items[0]))
 		return "granted";
-	if (list_has(&flow->refused, grants.items[0]))
+	if (is_refused(flow, grants.items[0]))
 		return "denied";
 	if (flow->questions == QUESTIONS_MOST) {
 		flow->questions++;

@@ -24,7 +24,8 @@ static void recall(const struct matter *matter, struct standing *standing, struc
 	for (size_t i = 0; matter->grants && i < matter->grants->count; i++) {
 		const struct grant *grant = &matter->grants->items[i];
 
-		if (!covers(matter, grant))
+		/* A no that names permissions is one to these alone. */
+		if (!covers(matter, grant) || (grant->refusal && grant->permissions.count))
 			continue;
 		standing->refused |= grant->refusal;
 		standing->approved |= !grant->refusal;
