@@ -107,8 +107,9 @@ static void add_hosts(const struct list *hosts, struct list *grants)
 	}
 }
 
-/* The set that it belongs to, and what a yes to all of that would create, itself first. Hosts that
- * only the workspace names are among them, each by its own name. Caller frees; NULL: none. */
+/* The set that it belongs to, and what a yes to all of that would create, itself first. Where only
+ * the workspace says that it belongs to one, that lends it no name, and what really does is not
+ * mixed with it. Caller frees; NULL: none. */
 static char *find_set(const struct flow *flow, const struct wish *wish, const char *permission,
 		      struct list *set_grants)
 {
@@ -123,13 +124,12 @@ static char *find_set(const struct flow *flow, const struct wish *wish, const ch
 	if (!name)
 		return NULL;
 	list_add(set_grants, permission);
-	add_hosts(&hosts, set_grants);
-	add_hosts(&suggested, set_grants);
-	if (set_grants->count == 1) { /* there is nobody else in it */
-		free(name);
-		return NULL;
-	}
-	return name;
+	add_hosts(hosts.count ? &hosts : &suggested, set_grants);
+	if (set_grants->count == 1 || hosts.count == 0)
+		free(STEAL(name));
+	if (set_grants->count == 1)
+		return NULL; /* there is nobody else in it */
+	return name ? name : strdup("named in the workspace");
 }
 
 static void describe_set(const char *set, const struct list *set_grants, struct buffer *note)

@@ -57,7 +57,7 @@ enum host_access network_judge(const struct observer *observer, const struct tar
 static const char *final_rule(const struct observer *observer, const struct target *target)
 {
 	if (!*target->name && address_range(&target->address) == RANGE_NOWHERE)
-		return "network: a reserved address";
+		return "never: a reserved address";
 	return network_judge(observer, target) == HOST_DENIED ? "denied by the list of hosts"
 							      : NULL;
 }
@@ -141,12 +141,13 @@ static void connect_loopback(struct observer *observer, const struct seccomp_not
 			     const struct target *target, const struct sockaddr *address,
 			     socklen_t length)
 {
+	enum host_access said = host_rules_loopback(observer->observed->hosts, target->port);
 	bool blocking = true, listed;
 	int error;
 
-	listed = !target->datagrams &&
-		 (host_rules_loopback(observer->observed->hosts, target->port) == HOST_ALLOWED ||
-		  host_rules_loopback(&observer->permitted, target->port) == HOST_ALLOWED);
+	if (said == HOST_UNLISTED) /* what is denied no answer opens */
+		said = host_rules_loopback(&observer->permitted, target->port);
+	listed = !target->datagrams && said == HOST_ALLOWED;
 	if (!host && !listed) {
 		perform_connect(observer, call, fd, /* target= */ -1, address, length);
 		return;
