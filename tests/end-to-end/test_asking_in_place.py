@@ -205,7 +205,7 @@ def test_an_address_that_must_be_named_itself_is_asked_for(desk, world):
     desk.sendline(talk(f'inner.example:{port}'))
     asked(desk, f'wants inner.example:{port}')
     press(desk, 'y')
-    asked(desk, f'connect {PRIVATE}:{port}', 'private')
+    asked(desk, f'wants inner.example:{port} (which is {PRIVATE})', f'yes gives  connect {PRIVATE}:{port}\r\n', 'a private address')
     press(desk, 'y')
     desk.expect_exact('inner.example says from within')
     desk.ready()
