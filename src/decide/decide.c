@@ -361,6 +361,10 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 		return r;
 	none_by_policy = policy->has_level && policy->level == LEVEL_NONE;
 	verdict.level = request->has_level || !policy->has_level ? request->level : policy->level;
+	if (decide_is_networked_code(request) && verdict.level == LEVEL_NONE) {
+		fail(ret_error, E_USAGE, "the profile " CODE_NET " is nothing without the sandbox");
+		return error_hint(ret_error, "leave out one of --profile and --level none");
+	}
 	verdict.network = network_choose(request, policy);
 	verdict.approval = choose_approval(request, matter->policy);
 	choose_limits(request, &policy->limits, &verdict.limits);

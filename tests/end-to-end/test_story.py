@@ -58,11 +58,16 @@ def index(world, server):
     return server
 
 
-def test_the_story(ward, world, index):
+def sit_down(ward, world):
+    """A person's terminal, with pip told of the index."""
     configuration = ward.file(ward.home / '.config/pip/pip.conf', f'[global]\nindex-url = https://{HOST}/simple\n'
                               'disable-pip-version-check = true\nno-cache-dir = true\nbreak-system-packages = true\n')
     certificate = ward.file('index.pem', world.ca.read_bytes())
-    desk = Terminal(ward, columns=120, rows=50, PIP_CONFIG_FILE=str(configuration), PIP_CERT=str(certificate), PIP_TARGET='site')
+    return Terminal(ward, columns=120, rows=50, PIP_CONFIG_FILE=str(configuration), PIP_CERT=str(certificate), PIP_TARGET='site')
+
+
+def test_the_story(ward, world, index):
+    desk = sit_down(ward, world)
     try:
         # A package install is refused by the sandbox and asked about, while it waits.
         desk.sendline('ward run -- pip install numpy')
@@ -112,5 +117,27 @@ def test_the_story(ward, world, index):
         press(desk, 'n')
         desk.ready()
         assert desk.last_code() != 0 and not (ward.work / 'site' / 'scipy.py').exists()
+    finally:
+        desk.close(force=True)
+
+
+def test_always_is_a_rule_that_was_shown_and_names_the_host_alone(plain, world, index):
+    desk = sit_down(plain, world)
+    try:
+        desk.sendline('ward run -- pip install numpy')
+        asked(desk, f'pip wants {HOST}:443', '[a] always')
+        press(desk, 'a')
+        desk.expect_exact(f'permissions: ["{TARGET}"]')
+        desk.expect_exact('Write it?')
+        press(desk, 'y')
+        desk.expect_exact('Successfully installed numpy-1.0')
+        desk.ready()
+        assert f'permissions: ["{TARGET}"]' in (plain.config / 'ward' / 'ward.yaml').read_text()
+        printed = desk.does('ward run --session another -- pip install pandas')
+        assert 'Successfully installed pandas-1.0' in printed and 'ward asks' not in printed
+        desk.sendline('ward run -- pip install --index-url https://elsewhere.example/simple scipy')
+        asked(desk, 'pip wants elsewhere.example:443')
+        press(desk, 'n')
+        desk.ready()
     finally:
         desk.close(force=True)
