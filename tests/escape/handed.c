@@ -14,9 +14,12 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 static struct sockaddr_storage address_of(const char *host, const char *port, socklen_t *ret_length)
 {
@@ -599,6 +602,45 @@ static int attack_supervisor_waits(char **arguments)
 	return verdict(false, "making the supervisor wait");
 }
 
+static int shared_fd;
+
+static int connect_shared(void *data)
+{
+	char **arguments = data;
+
+	try_connect(shared_fd, arguments[0], "80");
+	return 0;
+}
+
+/* HOLE HOST PORT: processes with one table of fds are killed while they connect, and a file takes
+ * the number. */
+static int attack_killed(char **arguments)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+
+	for (int i = 0; i < 30; i++) {
+		struct stat st;
+		int file = open("/dev/null", O_RDWR);
+		pid_t child;
+
+		shared_fd = fresh(arguments[0]);
+		child = clone(connect_shared, stack + sizeof(stack), CLONE_FILES | SIGCHLD,
+			      arguments);
+		usleep((useconds_t)(i % 10) * 1000);
+		dup2(file, shared_fd);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		dup2(file, shared_fd);
+		close(handed_in(arguments[1], arguments[2]));
+		if (fstat(shared_fd, &st) < 0 || !S_ISCHR(st.st_mode))
+			return verdict(true, "a socket in the place of a file");
+		close(shared_fd);
+		close(file);
+	}
+	errno = ENOENT;
+	return verdict(false, "a socket in the place of a file");
+}
+
 /* NUMBER: an fd that ward was started with. */
 static int attack_inherited(char **arguments)
 {
@@ -666,6 +708,7 @@ static const struct attack attacks[] = {
 	{"interface", 3, attack_interface},
 	{"interface-swapped", 3, attack_interface_swapped},
 	{"supervisor-waits", 2, attack_supervisor_waits},
+	{"killed", 3, attack_killed},
 	{"inherited", 1, attack_inherited},
 	{"reach", 2, attack_reach},
 	{"reach-again", 3, attack_reach_again},

@@ -7,7 +7,6 @@ import contextlib
 import os
 import socket
 import sys
-import threading
 import time
 
 import pytest
@@ -346,3 +345,80 @@ def test_socket_that_ward_was_started_with(world, place):
         code, said = place.sandboxed(words, pass_fds=[outside.fileno()])
         assert code == REFUSED, said
         assert place.run(words, pass_fds=[outside.fileno()])[0] == SUCCEEDED
+
+
+@pytest.mark.parametrize("name", ["raw", "raw6", "packet", "vsock", "alg", "multipath", "stream-control", "ping", "netlink-events",
+                                  "netlink-diagnosis", "netlink-change", "netlink-route", "netlink-address", "netlink-rule"])
+def test_restricted_network_is_tcp_and_udp(world, place, name):
+    code, said = place.sandboxed([place.program("network"), name], to("{host}:{port}".format(**world.words)))
+    assert code == REFUSED, said
+
+
+CROWD = r'''
+import collections, errno, resource, socket, sys, threading, time
+hole, host, port, many = (sys.argv[1], 80), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+ended = collections.Counter()
+def wait():
+    with socket.socket() as s: ended[errno.errorcode.get(s.connect_ex(hole))] += 1
+for _ in range(400): threading.Thread(target=wait, daemon=True).start()
+begun, kept = time.monotonic(), []
+for _ in range(many):
+    kept.append(socket.socket())
+    kept[-1].setblocking(False)
+    kept[-1].connect_ex(hole)
+    if len(kept) > 200: kept.pop(0).close()
+print("tried", flush=True)
+for s in kept: s.close()
+# Those who wait are bounded, and there is room again when they are gone.
+sys.stdout.flush()
+'''
+AFTER = r'''
+import socket, sys, time
+for _ in range(300):
+    try: print(socket.create_connection((sys.argv[1], int(sys.argv[2])), 5).recv(1)); break
+    except OSError as e: error = e; time.sleep(0.1)
+else: print(error)
+'''
+
+
+def test_crowd_of_connections_that_nobody_answers(world, place):
+    """10,000 connects to where packets vanish, hundreds of them waiting: bounded, and what comes after is served."""
+    words = {**world.words, "python": PYTHON, "many": 10000}
+    (place.workspace / "crowd.py").write_text(CROWD)
+    (place.workspace / "after.py").write_text(AFTER)
+    script = "{python} crowd.py {hole} {host} {port} {many}; {python} after.py {host} {port}; touch served".format(**words)
+    begun = time.monotonic()
+    code, said = place.sandboxed(["sh", "-c", script], to("{hole}:80".format(**words), "{host}:{port}".format(**words)), timeout=120)
+    assert code == 0 and said.split() == ["tried", "b'a'"], said
+    assert (place.workspace / "served").exists()
+    assert time.monotonic() - begun < 60
+
+
+def test_flood_of_names(world, place):
+    """Names are remembered up to a bound; those that were known before stay known, and nothing leaves for the others."""
+    world.name("allowed.example", WEB)
+    script = r'''
+import socket, struct, sys
+def ask(s, name):
+    s.send(struct.pack(">HHHHHH", 7, 0x100, 1, 0, 0, 0) + b"".join(bytes([len(l)]) + l.encode() for l in name.split(".")) + b"\0\0\1\0\1")
+    return s.recv(512)[3] & 15
+def greet(): return socket.create_connection(("allowed.example", int(sys.argv[1])), 20).recv(1)
+print(greet())
+server = [line.split()[1] for line in open("/etc/resolv.conf") if line.startswith("nameserver")][0]
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+    s.settimeout(20)
+    s.connect((server, 53))
+    codes = [ask(s, "n%d.flood.example" % i) for i in range(70000)]
+print(codes.count(0) < 70000, set(codes) <= {0, 2}, greet())
+'''
+    world.dns.forget()
+    code, said = place.sandboxed([PYTHON, "-c", script, str(world.words["port"])], to("allowed.example"), timeout=120)
+    assert code == 0 and said.split() == ["b'a'", "True", "True", "b'a'"], said
+    assert {query.name for query in world.dns.queries} == {"allowed.example"}
+
+
+def test_caller_that_is_killed_while_it_connects(world, place):
+    """Its number may be another file's by then, in a table that it shares: nothing is put there, and nobody waits for it."""
+    words = [place.program("handed"), *words_of(world, "killed", ("{hole}", "{host}", "{port}"))]
+    code, said = place.sandboxed(words, to("{hole}:80".format(**world.words), "{host}:{port}".format(**world.words)))
+    assert code == REFUSED, said
