@@ -343,7 +343,7 @@ def test_workspace_owner_decides_who_root_becomes(make_place, plain_user):
     """Started by root in a user's workspace, a command has that user's rights only."""
     if os.geteuid() != 0:
         pytest.skip("only root can become another")
-    place, (uid, gid) = make_place("root"), plain_user
+    place, (uid, gid, _) = make_place("root"), plain_user
     os.chown(place.workspace, uid, gid)
     place.base.chmod(0o755)
     code, said = place.sandboxed(["sh", "-c", "id -u; id -g; id -G; cat " + str(place.file)])
