@@ -245,6 +245,17 @@ def processes(word):
     return found
 
 
+def resting():
+    """A time for sleep(1), five minutes long, that no other process sleeps."""
+    return f'300.{uuid.uuid4().int % 10 ** 12:012}'
+
+
+def rests(time):
+    """Whether sleep itself is there before long, and not only the shell that starts it: dash loses a SIGINT that comes
+    between the two."""
+    return wait_until(lambda: processes(f'sleep\0{time}'))
+
+
 def wait_until(condition, seconds=PATIENCE, step=0.02):
     """Whether it came true in time."""
     end = time.monotonic() + seconds

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import pytest
 
@@ -22,6 +23,8 @@ import users  # noqa: E402
 BUILD = HERE.parent.parent / "build"
 WARD = pathlib.Path(os.environ.get("WARD") or BUILD / "ward")
 UNWALLED = pathlib.Path(os.environ.get("WARD_UNWALLED") or WARD.with_name("ward-unwalled"))
+
+PATIENCE = 90  # seconds, for what takes milliseconds: a sanitized build on a busy machine must pass too
 
 # How an attack ends.
 SUCCEEDED, REFUSED, NOT_TRIED = 0, 1, 2
@@ -90,7 +93,7 @@ class Place:
         return subprocess.Popen([word if isinstance(word, bytes) else str(word) for word in argv], cwd=cwd or self.workspace,
                                 env=environment or self.environment(off), **self.options(), **more)
 
-    def run(self, argv, timeout=20, **more):
+    def run(self, argv, timeout=PATIENCE, **more):
         """Runs to its end; returns the exit code and what it said."""
         process = self.start(argv, **more)
         try:
@@ -167,6 +170,16 @@ def make_place(base, programs, plain_user, remover):
 def place(request, make_place):
     """The same place as root and as a plain user."""
     return make_place(request.param)
+
+
+def wait_until(condition, seconds=PATIENCE, step=0.02):
+    """Whether it came true in time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(step)
+    return bool(condition())
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import REFUSED
+from conftest import PATIENCE, REFUSED
 
 
 def is_static(program):
@@ -51,7 +51,7 @@ def test_closed_descriptors_are_not_filled_with_ward_s_own(place, closed):
     process = place.start([place.ward, "run", "--quiet", "--", "sh", "-c", "echo forged; echo forged >&2; cat"], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=close)
     try:
-        process.communicate(timeout=5)
+        process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
         process.wait()
