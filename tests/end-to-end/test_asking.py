@@ -251,7 +251,8 @@ def test_a_time_out_is_never_asked_about(desk):
 
 def test_what_a_person_ended_is_not_asked_about(desk):
     rest = resting()
-    desk.sendline(f'ward run -- sh -c "echo x > {desk.outside}/f; exec sleep {rest}"; echo over$((1))')
+    desk.sendline(f'ward run -- sh -c "echo x > {desk.outside}/f; echo wait$((1)); exec sleep {rest}"; echo over$((1))')
+    desk.expect_exact('wait1')
     assert rests(rest)
     desk.sendcontrol('c')
     desk.expect_exact('over1')
