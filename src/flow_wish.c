@@ -17,8 +17,6 @@ enum {
 	MISSED_MS = 500,     /* a call that a signal interrupted comes again within this time */
 };
 
-extern char **environ;
-
 /* The wish that is asked about: it may be gone before the person has answered. */
 struct asked {
 	struct flow *flow;
@@ -108,41 +106,29 @@ static void add_hosts(const struct list *hosts, struct list *grants)
 	}
 }
 
-/* The set that it belongs to, and what a yes to all of that would create, itself first. Hosts that
- * only the workspace names are among them, each by its own name. Caller frees; NULL: none. */
+/* The set that it belongs to, and what a yes to all of that would create, itself first. Where only
+ * the workspace says that it belongs to one, that lends it no name, and what really does is not
+ * mixed with it. Caller frees; NULL: none. */
 static char *find_set(const struct flow *flow, const struct wish *wish, const char *permission,
 		      struct list *set_grants)
 {
-	const struct file_rules *rules = &flow->verdict.permissions.rules;
 	_cleanup_list_ struct list hosts = {0}, suggested = {0}, writable = {0};
-	const struct sets_places places = {
-		.workspace = flow->request->workspace,
-		.home = getenv("HOME"),
-		.config_home = getenv("XDG_CONFIG_HOME"),
-		.tools_home = flow->identity.home,
-		.state = flow->own_state,
-		.environment = environ,
-		.writable = &writable,
-		.uid = flow->identity.changes ? 0 : geteuid(),
-	};
+	struct sets_places places;
 	char *name;
 
 	if (is_socket(wish) || wish->warning)
 		return NULL;
-	for (size_t i = 0; i < rules->count; i++)
-		if (rules->items[i].access == ACCESS_WRITE)
-			list_add(&writable, rules->items[i].pattern);
+	flow_places(flow, &writable, &places);
 	name = sets_of(wish->host, wish->port, wish->program, &places, &hosts, &suggested);
 	if (!name)
 		return NULL;
 	list_add(set_grants, permission);
-	add_hosts(&hosts, set_grants);
-	add_hosts(&suggested, set_grants);
-	if (set_grants->count == 1) { /* there is nobody else in it */
-		free(name);
-		return NULL;
-	}
-	return name;
+	add_hosts(hosts.count ? &hosts : &suggested, set_grants);
+	if (set_grants->count == 1 || hosts.count == 0)
+		free(STEAL(name));
+	if (set_grants->count == 1)
+		return NULL; /* there is nobody else in it */
+	return name ? name : strdup("named in the workspace");
 }
 
 static void describe_set(const char *set, const struct list *set_grants, struct buffer *note)

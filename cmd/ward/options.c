@@ -161,7 +161,7 @@ static int set(const struct option *option, const char *value, struct request *r
 		return 0;
 	case HOST:
 	case PUBLISH:
-		found = option->kind == HOST ? network_check_host(value, NULL, ret_error)
+		found = option->kind == HOST ? network_check_host(value, ret_error)
 					     : network_check_publish(value, ret_error);
 		if (found == 0)
 			list_add(field, value);

@@ -149,6 +149,11 @@ static void collect_rules(const struct matter *matter, struct list *permissions)
 			list_add(permissions, match->permissions.items[p]);
 }
 
+bool decide_is_networked_code(const struct request *request)
+{
+	return request->profile && strcmp(request->profile, CODE_NET) == 0;
+}
+
 static void give_reason(const struct matter *matter, const struct standing *standing,
 			const struct rule *rule, struct verdict *verdict)
 {
@@ -158,6 +163,8 @@ static void give_reason(const struct matter *matter, const struct standing *stan
 		verdict->reason = strdup("a person has said no to this before, for this session");
 	else if (list_has(&verdict->wanted, "unsandboxed"))
 		verdict->reason = strdup("it is to start without the sandbox");
+	else if (list_has(&verdict->wanted, "profile " CODE_NET))
+		verdict->reason = strdup("code that reaches the network is always asked about");
 	else if (verdict->wanted.count)
 		verdict->reason = strdup("it wants more than the policy gives");
 	else if (rule && rule->kind != VERDICT_ALLOW && rule->why)
@@ -209,13 +216,16 @@ static void collect_wishes(const struct matter *matter, const struct sandbox_pol
 	if (request->escalated || request->sandbox == PREFERENCE_FORBID ||
 	    (request->foreign && request->level == LEVEL_NONE && !none_by_policy))
 		list_add(wishes, "unsandboxed");
+	/* Code with a network is always asked about, and what it may reach is what is answered. */
+	if (decide_is_networked_code(request))
+		list_add(wishes, "profile " CODE_NET);
 	if (!request->foreign)
 		return;
 	/* The rules of a project hold for the directory that they lie in. */
 	if (request->bound && strcmp(request->bound, request->workspace) != 0)
 		list_add_printf(wishes, "workspace %s", request->workspace);
 	if (request->profile && strcmp(request->profile, "agent") != 0 &&
-	    strcmp(request->profile, "code") != 0)
+	    strcmp(request->profile, "code") != 0 && !decide_is_networked_code(request))
 		list_add_printf(wishes, "profile %s", request->profile);
 	for (size_t l = 0; l < ELEMENTS(lists); l++)
 		for (size_t i = 0; i < lists[l].wished->count; i++)

@@ -59,6 +59,11 @@ struct surroundings {
 
 struct policy;
 
+/* The profile for code that reaches the network: it runs only after a yes to it, and reaches the
+ * hosts that the yes names. */
+#define CODE_NET "code-net"
+bool decide_is_networked_code(const struct request *request);
+
 /* Everything that is looked at. Borrowed. */
 struct matter {
 	const struct request *request;

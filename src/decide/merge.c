@@ -117,6 +117,9 @@ struct policy *merge_begin(const char *home)
 				.processes = 10,
 				.time_ns = number_of(parse_duration, "30s"),
 				.idle_ns = number_of(parse_duration, "10s")};
+	/* As code, for longer; decide() gives it its network. */
+	want_profile(policy, "code-net")->built_in = find_profile(policy, "code")->built_in;
+	find_profile(policy, "code-net")->built_in.time_ns = number_of(parse_duration, "60s");
 	return policy;
 }
 

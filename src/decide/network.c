@@ -7,33 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* `registry:5000` is a host and its port, `registry:` and `registry:No` are neither. */
-static bool begins_like_set(const char *text)
+int network_check_host(const char *text, struct error **ret_error)
 {
-	const char *colon = strchr(text, ':');
-
-	return colon && !(colon[1] >= '0' && colon[1] <= '9') &&
-	       parse_word_in("registry forge model", text, (size_t)(colon - text));
-}
-
-int network_check_host(const char *text, char **ret_warning, struct error **ret_error)
-{
-	_cleanup_error_ struct error *error = NULL;
-
-	if (!begins_like_set(text))
-		return host_pattern_check(text, ret_error);
-	if (sets_check(text, &error) < 0) {
-		fail(ret_error, E_USAGE, "%s", error->message);
-		error_hint(ret_error, "%s", error->hint);
-		return -E_USAGE;
-	}
-	if (ret_warning && !sets_is_known(text, /* places= */ NULL) &&
-	    asprintf(ret_warning,
-		     "there is no set of hosts called '%s' built in; it means nothing unless a "
-		     "file of sets names it",
-		     text) < 0)
-		abort();
-	return 0;
+	return sets_is_meant(text) ? sets_check(text, E_USAGE, ret_error)
+				   : host_pattern_check(text, ret_error);
 }
 
 /* What a set stands for, as files say that no command can write. */
@@ -48,7 +25,7 @@ static int expand(const struct matter *matter, const struct verdict *verdict, co
 		.home = getenv("HOME"),
 		.config_home = getenv("XDG_CONFIG_HOME"),
 		.tools_home = surroundings->home,
-		.state = surroundings->own_state,
+		.state = surroundings->own_state ? surroundings->own_state : surroundings->state,
 		.environment = surroundings->environment,
 		.writable = &writable,
 		.uid = surroundings->other_user ? 0 : geteuid(),
@@ -152,7 +129,7 @@ int network_check_request(const struct request *request, struct error **ret_erro
 
 	for (size_t l = 0; l < ELEMENTS(hosts); l++)
 		for (size_t i = 0; i < hosts[l]->count; i++)
-			if ((r = network_check_host(hosts[l]->items[i], NULL, ret_error)) < 0)
+			if ((r = network_check_host(hosts[l]->items[i], ret_error)) < 0)
 				return r;
 	for (size_t i = 0; i < request->publish.count; i++)
 		if ((r = network_check_publish(request->publish.items[i], ret_error)) < 0)
@@ -164,10 +141,22 @@ int network_check_request(const struct request *request, struct error **ret_erro
 	return 0;
 }
 
+/* Never more than what is answered, and none where somebody said so. */
+static enum network networked_code(const struct request *request,
+				   const struct sandbox_policy *policy)
+{
+	if ((request->has_network && request->network == NETWORK_NONE) ||
+	    (policy->has_network && policy->network == NETWORK_NONE))
+		return NETWORK_NONE;
+	return NETWORK_RESTRICTED;
+}
+
 enum network network_choose(const struct request *request, const struct sandbox_policy *policy)
 {
 	enum network network = policy->has_network ? policy->network : NETWORK_NONE;
 
+	if (decide_is_networked_code(request))
+		return networked_code(request, policy);
 	if (request->foreign)
 		return request->has_network ? MIN(network, request->network) : network;
 	if (request->has_network)
@@ -235,6 +224,8 @@ int network_permissions(const struct matter *matter, const struct sandbox_policy
 		verdict->network = hosts->everything ? NETWORK_RESTRICTED : NETWORK_FULL;
 		return 0;
 	}
+	if (decide_is_networked_code(request))
+		return 0; /* the hosts of the answer, and no others */
 	for (size_t i = 0; i < policy->allow_hosts.count && r == 0; i++)
 		r = add_known(matter, policy->allow_hosts.items[i], verdict, ret_error);
 	if (r == 0 && takes_hosts(request, policy))
@@ -288,6 +279,8 @@ void network_wishes(const struct request *request, const struct sandbox_policy *
 	_cleanup_list_ struct list published = {0};
 	bool full = policy->has_network && policy->network == NETWORK_FULL;
 
+	if (decide_is_networked_code(request))
+		return; /* asked for with the code itself */
 	for (size_t i = 0; i < request->allow_hosts.count && !full; i++)
 		if (!list_covers(given, request->allow_hosts.items[i]))
 			list_add_printf(wishes, "connect %s", request->allow_hosts.items[i]);

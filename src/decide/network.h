@@ -7,8 +7,8 @@
 #include "policy.h"
 
 /* A host as flags and policies write it: a pattern of base/hosts.h, or the name of a set
- * (`registry:npm`). E_USAGE. *ret_warning (may be NULL): what is odd about it. */
-int network_check_host(const char *text, char **ret_warning, struct error **ret_error);
+ * (`registry:npm`). E_USAGE. */
+int network_check_host(const char *text, struct error **ret_error);
 /* "OUTSIDE" or "OUTSIDE:INSIDE", ports. E_USAGE. */
 int network_check_publish(const char *text, struct error **ret_error);
 /* A port, or * for all of them. E_USAGE. */

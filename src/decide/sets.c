@@ -35,14 +35,21 @@ bool sets_is_name(const char *text)
 	       strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
 }
 
-int sets_check(const char *name, struct error **ret_error)
+bool sets_is_meant(const char *text)
+{
+	const char *word = word_of(text);
+
+	return word && (*word < '0' || *word > '9');
+}
+
+int sets_check(const char *name, enum error_code code, struct error **ret_error)
 {
 	if (sets_is_name(name))
 		return 0;
-	fail(ret_error, E_POLICY, "'%.100s' is not a set of hosts", name);
+	fail(ret_error, code, "'%.100s' is not a set of hosts", name);
 	error_hint(ret_error, "write registry:, forge: or model: and a word of small letters, "
 			      "digits and '-', such as registry:npm");
-	return -E_POLICY;
+	return -(int)code;
 }
 
 struct set *sets_find(const struct sets *sets, const char *name)

@@ -31,8 +31,10 @@ struct sets_places {
 
 /* One of registry:, forge: or model: and a word. `registry:5000` is a host and its port. */
 bool sets_is_name(const char *text);
-/* The same as a check, for what begins like a name; E_POLICY. */
-int sets_check(const char *name, struct error **ret_error);
+/* Begins like a name of a set, whether or not it is one. */
+bool sets_is_meant(const char *text);
+/* That it is one, for what is meant as one; whether there is such a set is another question. */
+int sets_check(const char *name, enum error_code code, struct error **ret_error);
 /* Whether there is such a set; a faulty file says no. places NULL: what is built in. */
 bool sets_is_known(const char *name, const struct sets_places *places);
 

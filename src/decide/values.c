@@ -103,11 +103,11 @@ static int check_publish(const char *text, struct error **ret_error)
 	return of_policy(network_check_publish(text, &error), &error, ret_error);
 }
 
-static int check_host(const char *text, char **ret_warning, struct error **ret_error)
+static int check_host(const char *text, struct error **ret_error)
 {
 	_cleanup_error_ struct error *error = NULL;
 
-	return of_policy(network_check_host(text, ret_warning, &error), &error, ret_error);
+	return of_policy(network_check_host(text, &error), &error, ret_error);
 }
 
 static int check_socket(const char *text, struct error **ret_error)
@@ -180,7 +180,7 @@ static int check_profile(const char *text, struct error **ret_error)
 }
 
 int value_check(enum setting_kind kind, const char *text, const struct list *walls,
-		uint64_t *ret_number, char **ret_warning, struct error **ret_error)
+		uint64_t *ret_number, struct error **ret_error)
 {
 	for (const char *c = text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
@@ -209,7 +209,7 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 		return check_path(text, ret_error);
 	case SET_ALLOW_HOST:
 	case SET_DENY_HOST:
-		return check_host(text, ret_warning, ret_error);
+		return check_host(text, ret_error);
 	case SET_PUBLISH:
 		return check_publish(text, ret_error);
 	case SET_SOCKET:
@@ -253,10 +253,11 @@ static const struct {
 	{"deploy", TEXT, "deploy staging"},
 	{"secret", TEXT, "secret NPM_TOKEN"},
 	{"syscall", CALLS, "syscall modify_ldt"},
+	{"profile", TEXT, "profile code-net"},
 	{"unsandboxed", TEXT, "unsandboxed make install"},
 };
 
-int value_check_permission(const char *text, char **ret_warning, struct error **ret_error)
+int value_check_permission(const char *text, struct error **ret_error)
 {
 	size_t length = strcspn(text, " ");
 	const char *resource = text + length + strspn(text + length, " ");
@@ -279,7 +280,7 @@ int value_check_permission(const char *text, char **ret_warning, struct error **
 		case PATHS:
 			return check_path(resource, ret_error);
 		case HOSTS:
-			return check_host(resource, ret_warning, ret_error);
+			return check_host(resource, ret_error);
 		case PORTS:
 			return check_port(resource, ret_error);
 		case PUBLISHED:
@@ -295,6 +296,6 @@ int value_check_permission(const char *text, char **ret_warning, struct error **
 	return refuse(ret_error,
 		      "write an operation and what it is for, such as 'connect example.org:443'; "
 		      "operations are read, write, delete, exec, connect, bind, unix, "
-		      "host-loopback, http, sql, deploy, secret, syscall and unsandboxed",
+		      "host-loopback, http, sql, deploy, secret, syscall, profile and unsandboxed",
 		      text, "a permission");
 }

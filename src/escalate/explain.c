@@ -12,7 +12,7 @@ enum { NOTICES = 5 };
 /* By a rule that somebody wrote: its words are that person's. */
 static bool is_said(const struct denial *denial)
 {
-	return strncmp(denial->rule, "deny: ", 6) == 0 || strncmp(denial->rule, "denied", 6) == 0 ||
+	return strncmp(denial->rule, "deny: ", 6) == 0 ||
 	       strncmp(denial->rule, "read-only: ", 11) == 0;
 }
 
@@ -68,8 +68,8 @@ void explain_denials(const struct request *request, const struct list *never, st
 			list_add_printf(notices, "refused: %s; to allow: %s", buffer_text(&what),
 					buffer_text(&flag));
 		else {
-			if (is_said(denial)) {
-				buffer_add_text(&what, "; by the rule ");
+			if (is_said(denial) || hint_is_final(denial)) {
+				buffer_add_text(&what, is_said(denial) ? "; by the rule " : "; ");
 				escape_for_terminal(&what, denial->rule, strlen(denial->rule));
 			}
 			list_add_printf(notices, "refused: %s", buffer_text(&what));

@@ -6,6 +6,7 @@
 #include "../base/path.h"
 #include "../decide/sockets.h"
 
+#include <arpa/inet.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,42 @@ static const char *loopback_port(const char *target)
 	return NULL;
 }
 
+static bool read_address(const char *text, struct in6_addr *ret_address)
+{
+	char mapped[INET6_ADDRSTRLEN + 8];
+
+	if (!text)
+		return false;
+	snprintf(mapped, sizeof(mapped), "::ffff:%s", text);
+	return inet_pton(AF_INET6, text, ret_address) == 1 ||
+	       inet_pton(AF_INET6, mapped, ret_address) == 1;
+}
+
+/* What must be listed for it: an allowed name that leads to an address which is not public is not
+ * enough. NULL: nothing would do. Caller frees. */
+static char *find_target(const struct denial *denial)
+{
+	struct in6_addr address;
+	enum address_range range = RANGE_PUBLIC;
+	char *target = NULL;
+	int r;
+
+	if (read_address(denial->address, &address))
+		range = address_range(&address);
+	if (range != RANGE_PUBLIC && strcmp(denial->address, denial->host) != 0)
+		r = asprintf(&target, strchr(denial->address, ':') ? "[%s]:%u" : "%s:%u",
+			     denial->address, denial->port);
+	else
+		r = asprintf(&target, "%s", denial->object);
+	if (r < 0)
+		abort();
+	if (range == RANGE_NOWHERE || host_pattern_check(target, NULL) < 0) {
+		free(target);
+		return NULL;
+	}
+	return target;
+}
+
 /* What no grant can open: the kernel's own file systems, and what is hidden as a whole. */
 static bool is_beyond(const char *path)
 {
@@ -69,11 +106,12 @@ static bool is_beyond(const char *path)
 	       path_is_under(path, "/sys") || path_is_under(path, "/run");
 }
 
-static bool flag_for_target(const char *target, struct buffer *text)
+static bool flag_for_target(const struct denial *denial, struct buffer *text)
 {
-	const char *port = loopback_port(target);
+	_cleanup_free_ char *target = find_target(denial);
+	const char *port = target ? loopback_port(target) : NULL;
 
-	if (!port && host_pattern_check(target, NULL) < 0)
+	if (!target)
 		return false;
 	buffer_add_text(text, "--allow-host ");
 	if (port)
@@ -105,7 +143,7 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 	    hint_is_final(denial))
 		return false;
 	if (strcmp(denial->operation, "connect") == 0)
-		return flag_for_target(object, text);
+		return flag_for_target(denial, text);
 	if (strcmp(denial->operation, "unix") == 0)
 		return flag_for_socket(object, text);
 	if (strstr(denial->rule, "masked") || is_protected(denial)) {
@@ -131,12 +169,13 @@ static bool is_broad(const char *path)
 	return !strchr(path + 1, '/') || (home && home[0] == '/' && path_is_under(home, path));
 }
 
-static char *permission_for_target(const char *target)
+static char *permission_for_target(const struct denial *denial)
 {
-	const char *port = loopback_port(target);
+	_cleanup_free_ char *target = find_target(denial);
+	const char *port = target ? loopback_port(target) : NULL;
 	char *permission = NULL;
 
-	if (!port && host_pattern_check(target, NULL) < 0)
+	if (!target)
 		return NULL;
 	if (asprintf(&permission, port ? "host-loopback %s" : "connect %s", port ? port : target) <
 	    0)
@@ -156,7 +195,7 @@ char *hint_permission(const struct denial *denial, bool *ret_broad)
 	    hint_is_final(denial))
 		return NULL;
 	if (strcmp(denial->operation, "connect") == 0)
-		return permission_for_target(object);
+		return permission_for_target(denial);
 	if (object[0] != '/')
 		return NULL;
 	/* What a person is shown is the thing itself, whatever links lead there. */

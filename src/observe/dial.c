@@ -4,8 +4,8 @@
  * that answers is handed in. A caller that does not want to wait is handed one under way, as soon
  * as it is clear which address that should be. */
 #include "network.h"
-#include "../base/io.h"
 #include "../base/ranges.h"
+#include "../base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <time.h>
 
 static const uint64_t millisecond = 1000 * 1000;
 enum {
@@ -50,14 +49,6 @@ struct dial {
 	uint64_t next_try;
 	int error; /* of the last that failed */
 };
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000 * millisecond + (uint64_t)time.tv_nsec;
-}
 
 static void set_tick(struct observer *observer)
 {
@@ -244,7 +235,7 @@ static void try_next(struct observer *observer, struct dial *dial, bool clear)
 		else if (error == 0)
 			give(observer, dial, index, 0);
 		else
-			dial->next_try = now() + NEXT_ADDRESS * millisecond;
+			dial->next_try = monotonic_ns() + NEXT_ADDRESS * millisecond;
 		return;
 	}
 	if (count_under_way(dial) == 0)
@@ -271,7 +262,7 @@ static void relay_dial(struct observer *observer, struct dial *dial)
 		/* Inside, every address leads to a relay or to nobody. */
 		answer_continue(observer, dial->call.id);
 	else
-		perform_connect(observer, dial->call.id, STEAL_FD(dial->copy), /* target= */ -1,
+		perform_connect(observer, &dial->call, STEAL_FD(dial->copy), /* target= */ -1,
 				(struct sockaddr *)&dial->asked, dial->asked_length);
 	drop(observer, dial);
 }
@@ -382,8 +373,7 @@ static void found(void *data, uint64_t ticket, const struct addresses *addresses
 static struct dial *dial_new(struct observer *observer, const struct seccomp_notif *call,
 			     const struct trap *trap, int fd, const struct target *target)
 {
-	struct timeval patience = {0};
-	socklen_t length = sizeof(patience);
+	socklen_t length;
 	struct dial *dial;
 	int only_v6 = 0;
 
@@ -405,12 +395,9 @@ static struct dial *dial_new(struct observer *observer, const struct seccomp_not
 			      .copy = fd,
 			      .family = socket_option(fd, SO_DOMAIN, AF_INET),
 			      .blocking = !(fcntl(fd, F_GETFL) & O_NONBLOCK),
-			      .begun = now()};
+			      .begun = monotonic_ns()};
 	memset(dial->attempts, -1, sizeof(dial->attempts));
-	if (getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, &length) == 0 &&
-	    (patience.tv_sec || patience.tv_usec))
-		dial->give_up = dial->begun + (uint64_t)patience.tv_sec * 1000 * millisecond +
-				(uint64_t)patience.tv_usec * 1000;
+	dial->give_up = socket_give_up(fd, dial->begun);
 	length = sizeof(only_v6);
 	dial->only_v6 = dial->family == AF_INET6 &&
 			getsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, &length) == 0 &&
@@ -474,32 +461,13 @@ static void end_attempt(struct observer *observer, struct dial *dial, size_t ind
 	try_next(observer, dial, /* clear= */ false);
 }
 
-/* A signal that the caller handles came, and a sleep that cannot be seen from inside keeps it from
- * being told. The longer it has waited, the less often it is looked for. */
+/* The longer it has waited, the less often it is looked for. */
 static bool is_signalled(struct dial *dial, uint64_t time)
 {
-	static const char *const pending[] = {"SigPnd", "ShdPnd"};
-	_cleanup_free_ char *text = NULL;
-	unsigned long long blocked = 0, caught = 0, signals = 0, value;
-	char path[64], *rest, *line;
-
 	if (time < dial->next_look)
 		return false;
 	dial->next_look = time + (time - dial->begun) / 4;
-	snprintf(path, sizeof(path), "/proc/%d/status", (pid_t)dial->call.pid);
-	if (read_file(AT_FDCWD, path, 16384, &text, NULL) < 0)
-		return false;
-	for (rest = text; (line = strsep(&rest, "\n"));) {
-		if (sscanf(line, "SigBlk: %llx", &value) == 1)
-			blocked = value;
-		else if (sscanf(line, "SigCgt: %llx", &value) == 1)
-			caught = value;
-		for (size_t i = 0; i < ELEMENTS(pending); i++)
-			if (strncmp(line, pending[i], 6) == 0 &&
-			    sscanf(line + 6, ": %llx", &value) == 1)
-				signals |= value;
-	}
-	return signals & caught & ~blocked;
+	return caller_is_signalled((pid_t)dial->call.pid);
 }
 
 /* The caller goes on with an attempt under way, or with none where there is none yet. */
@@ -515,7 +483,7 @@ static void let_go(struct observer *observer, struct dial *dial, int result)
 
 static void tick(struct observer *observer)
 {
-	uint64_t time = now(), ticks;
+	uint64_t time = monotonic_ns(), ticks;
 	struct dial *next;
 
 	(void)!read(observer->dial_timer, &ticks, sizeof(ticks));

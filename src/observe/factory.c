@@ -16,6 +16,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -30,13 +31,18 @@ struct ground {
 	int user, network;
 };
 
+/* Sockets that tell senders inside that nobody hears them; -1 where there is no such protocol. */
+struct tellers {
+	int v4, v6;
+};
+
 struct request {
 	bool stream;
 	struct sockaddr_storage address;
 };
 
 struct answer {
-	int errnum; /* 0: the socket comes with it */
+	int errnum; /* 0: the socket comes with it, and with one for datagrams a teller */
 };
 
 static socklen_t length_of(const struct sockaddr_storage *address)
@@ -113,6 +119,21 @@ static int make_routes(void)
 	return r;
 }
 
+/* They hear nothing themselves. */
+static struct tellers make_tellers(void)
+{
+	const struct tellers tellers = {
+		socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMP),
+		socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6)};
+	const uint32_t none = ~0u;
+	struct icmp6_filter none6;
+
+	ICMP6_FILTER_SETBLOCKALL(&none6);
+	setsockopt(tellers.v4, SOL_RAW, 1 /* ICMP_FILTER */, &none, sizeof(none));
+	setsockopt(tellers.v6, IPPROTO_ICMPV6, ICMP6_FILTER, &none6, sizeof(none6));
+	return tellers;
+}
+
 static int give_up_privileges(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -185,49 +206,50 @@ static int make_stream(const struct sockaddr_storage *address, int *ret_socket)
 	return connect_to(&loopback, ret_socket) == 0 ? 0 : r;
 }
 
+static int serve(int control, const struct request *request, const struct tellers *tellers)
+{
+	_cleanup_close_ int fd = -1;
+	struct answer answer = {
+		-(request->stream ? make_stream : make_datagrams)(&request->address, &fd)};
+	int fds[MESSAGE_FDS] = {fd,
+				request->address.ss_family == AF_INET6 ? tellers->v6 : tellers->v4};
+	size_t count = fd < 0 ? 0 : request->stream || fds[1] < 0 ? 1 : 2;
+
+	return send_message(control, &answer, sizeof(answer), fds, count, PATIENCE_MS);
+}
+
 static void work(int control, const void *data)
 {
-	struct answer answer = {-enter(data)};
+	struct answer begun = {-enter(data)};
+	struct tellers tellers = {-1, -1};
 	struct request request;
 	int fds[MESSAGE_FDS];
 
-	if (!answer.errnum)
-		answer.errnum = -make_routes();
-	if (!answer.errnum)
-		answer.errnum = -give_up_privileges();
-	if (send_message(control, &answer, sizeof(answer), NULL, 0, PATIENCE_MS) < 0 ||
-	    answer.errnum)
+	if (!begun.errnum)
+		begun.errnum = -make_routes();
+	if (!begun.errnum)
+		tellers = make_tellers();
+	if (!begun.errnum)
+		begun.errnum = -give_up_privileges();
+	if (send_message(control, &begun, sizeof(begun), NULL, 0, PATIENCE_MS) < 0 || begun.errnum)
 		return;
-	while (receive_message(control, &request, sizeof(request), fds, -1) == 0) {
-		_cleanup_close_ int fd = -1;
-
-		answer.errnum =
-			-(request.stream ? make_stream : make_datagrams)(&request.address, &fd);
-		if (send_message(control, &answer, sizeof(answer), &fd, fd >= 0, PATIENCE_MS) < 0)
+	while (receive_message(control, &request, sizeof(request), fds, -1) == 0)
+		if (serve(control, &request, &tellers) < 0)
 			return;
-	}
 }
 
 /* The supervisor's side */
 
-static int receive_answer(struct child *factory, int *ret_socket)
+static int receive_answer(struct child *factory, int fds[static MESSAGE_FDS])
 {
 	struct answer answer;
-	int fds[MESSAGE_FDS];
 	int r = receive_message(factory->socket, &answer, sizeof(answer), fds, PATIENCE_MS);
 
 	if (r < 0) {
 		child_end(factory);
 		return r == -EAGAIN ? -ETIMEDOUT : r;
 	}
-	for (int i = ret_socket ? 1 : 0; i < MESSAGE_FDS; i++)
-		close_fd(&fds[i]);
-	if (answer.errnum || !ret_socket)
-		return -answer.errnum;
-	if (fds[0] < 0) /* we have no room for it */
-		return -EMFILE;
-	*ret_socket = fds[0];
-	return 0;
+	return -answer.errnum;
 }
 
 static bool is_ours(int network)
@@ -242,6 +264,7 @@ int factory_start(struct child *factory, pid_t init)
 {
 	_cleanup_close_ int user = -1, network = -1;
 	struct ground ground;
+	int fds[MESSAGE_FDS];
 	int r = open_namespaces(init, "net", &user, &network);
 
 	if (r < 0)
@@ -252,13 +275,13 @@ int factory_start(struct child *factory, pid_t init)
 	r = child_start(factory, "ward-factory", (int[]){user, network}, 2, work, &ground);
 	if (r < 0)
 		return r;
-	r = receive_answer(factory, NULL);
+	r = receive_answer(factory, fds);
 	if (r < 0)
 		child_end(factory);
 	return r;
 }
 
-static int ask(struct child *factory, const struct request *request, int *ret_socket)
+static int ask(struct child *factory, const struct request *request, int fds[static MESSAGE_FDS])
 {
 	int r = send_message(factory->socket, request, sizeof(*request), NULL, 0, PATIENCE_MS);
 
@@ -266,14 +289,17 @@ static int ask(struct child *factory, const struct request *request, int *ret_so
 		child_end(factory);
 		return r;
 	}
-	return receive_answer(factory, ret_socket);
+	r = receive_answer(factory, fds);
+	/* We may have no room for it. */
+	return r == 0 && fds[0] < 0 ? -EMFILE : r;
 }
 
-int factory_datagrams(struct child *factory, const struct sockaddr_storage *inside, int *ret_socket)
+int factory_datagrams(struct child *factory, const struct sockaddr_storage *inside,
+		      int ret_fds[static 2])
 {
 	const struct request request = {.address = *inside};
 
-	return ask(factory, &request, ret_socket);
+	return ask(factory, &request, ret_fds);
 }
 
 int factory_stream(struct child *factory, uint16_t port, int *ret_socket)
@@ -282,7 +308,11 @@ int factory_stream(struct child *factory, uint16_t port, int *ret_socket)
 					     .sin_port = htons(port),
 					     .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	struct request request = {.stream = true};
+	int fds[MESSAGE_FDS], r;
 
 	memcpy(&request.address, &loopback, sizeof(loopback));
-	return ask(factory, &request, ret_socket);
+	r = ask(factory, &request, fds);
+	if (r == 0)
+		*ret_socket = fds[0];
+	return r;
 }

@@ -12,9 +12,10 @@
  * The calls below wait for an answer, a bounded time. A factory that does not answer is ended, and
  * so is one that could not begin. */
 int factory_start(struct child *factory, pid_t init);
-/* A datagram socket that hears what is sent inside to that address and port. -errno. */
+/* A datagram socket that hears what is sent inside to that address and port, and one of ICMP by
+ * which its senders can be told that nobody hears them (-1 where there is none). -errno. */
 int factory_datagrams(struct child *factory, const struct sockaddr_storage *inside,
-		      int *ret_socket);
+		      int ret_fds[static 2]);
 /* A socket connected, or about to be, to what listens on the loopback inside at that port. -errno.
  */
 int factory_stream(struct child *factory, uint16_t port, int *ret_socket);

@@ -57,7 +57,7 @@ enum host_access network_judge(const struct observer *observer, const struct tar
 static const char *final_rule(const struct observer *observer, const struct target *target)
 {
 	if (!*target->name && address_range(&target->address) == RANGE_NOWHERE)
-		return "network: a reserved address";
+		return "never: a reserved address";
 	return network_judge(observer, target) == HOST_DENIED ? "denied by the list of hosts"
 							      : NULL;
 }
@@ -81,6 +81,10 @@ void network_refuse(struct observer *observer, const struct seccomp_notif *call,
 	final |= !warning && rule;
 	if (!rule)
 		rule = observer->observed->restricted ? "network: not on the list" : "network none";
+	if (target->datagrams && trap->kind == TRAP_CONNECT) {
+		probe_refuse(observer, call, trap, target, rule);
+		return;
+	}
 	if (!final && wish_add(observer, call, trap, &wish))
 		return;
 	caller_name((pid_t)call->pid, program);
@@ -115,6 +119,21 @@ static bool is_taken(struct observer *observer, const struct seccomp_notif *call
 	return error != 0;
 }
 
+/* A server inside may listen on the loopback of IPv4 alone, and `localhost` mean both. */
+static bool connect_mapped(int fd, uint16_t port)
+{
+	struct sockaddr_in6 mapped = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	const struct sockaddr undo = {.sa_family = AF_UNSPEC};
+	bool blocking;
+	int error;
+
+	inet_pton(AF_INET6, "::ffff:127.0.0.1", &mapped.sin6_addr);
+	(void)connect_now(fd, /* target= */ -1, &undo, sizeof(undo), &blocking);
+	error = connect_now(fd, /* target= */ -1, (struct sockaddr *)&mapped, sizeof(mapped),
+			    &blocking);
+	return (error == 0 || error == EINPROGRESS) && socket_option(fd, SO_ERROR, EIO) == 0;
+}
+
 /* The sandbox's own loopback; where nobody listens there, and the list says so, the host's. Takes
  * ownership of fd. */
 static void connect_loopback(struct observer *observer, const struct seccomp_notif *call,
@@ -122,14 +141,15 @@ static void connect_loopback(struct observer *observer, const struct seccomp_not
 			     const struct target *target, const struct sockaddr *address,
 			     socklen_t length)
 {
+	enum host_access said = host_rules_loopback(observer->observed->hosts, target->port);
 	bool blocking = true, listed;
 	int error;
 
-	listed = !target->datagrams &&
-		 (host_rules_loopback(observer->observed->hosts, target->port) == HOST_ALLOWED ||
-		  host_rules_loopback(&observer->permitted, target->port) == HOST_ALLOWED);
+	if (said == HOST_UNLISTED) /* what is denied no answer opens */
+		said = host_rules_loopback(&observer->permitted, target->port);
+	listed = !target->datagrams && said == HOST_ALLOWED;
 	if (!host && !listed) {
-		perform_connect(observer, call->id, fd, /* target= */ -1, address, length);
+		perform_connect(observer, call, fd, /* target= */ -1, address, length);
 		return;
 	}
 	/* One that was handed in and failed is the host's still: its loopback would be the host's.
@@ -141,10 +161,16 @@ static void connect_loopback(struct observer *observer, const struct seccomp_not
 	/* On loopback a refusal is there at once. */
 	if (error == EINPROGRESS && socket_option(fd, SO_ERROR, 0) == ECONNREFUSED)
 		error = ECONNREFUSED;
+	if (error == ECONNREFUSED && listed && !host && address->sa_family == AF_INET6 &&
+	    connect_mapped(fd, target->port)) {
+		conclude_connect(observer, call, fd, /* target= */ -1, address, length,
+				 blocking ? 0 : EINPROGRESS, blocking);
+		return;
+	}
 	if (error == ECONNREFUSED && listed)
 		dial_loopback(observer, call, trap, fd, target);
 	else
-		conclude_connect(observer, call->id, fd, /* target= */ -1, address, length, error,
+		conclude_connect(observer, call, fd, /* target= */ -1, address, length, error,
 				 blocking);
 }
 
@@ -178,11 +204,11 @@ void serve_internet(struct observer *observer, const struct seccomp_notif *call,
 	} else if (target_is_inside(&target)) {
 		connect_loopback(observer, call, trap, fd, host, &target, address, length);
 		return;
-	} else if (datagrams && target.port == 0) {
-		/* Libraries connect datagram sockets to port 0 to learn which of their own
-		 * addresses would be used. */
+	} else if (!sends && probe_is_one(&target)) {
 		answer(observer, call->id, ENETUNREACH);
 	} else {
+		if (!datagrams)
+			probe_forget(observer, &target);
 		access = network_judge(observer, &target);
 		if (access == HOST_ALLOWED) {
 			dial_start(observer, call, trap, fd, &target, address, length);

@@ -28,6 +28,16 @@ void network_refuse(struct observer *observer, const struct seccomp_notif *call,
 		    const struct trap *trap, const struct target *target, const char *warning,
 		    bool final);
 
+/* probe.c: true if nothing can be meant by it. */
+bool probe_is_one(const struct target *target);
+/* Answers a connect of datagrams that is refused: it may have been meant, or not. */
+void probe_refuse(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap, const struct target *target, const char *rule);
+/* It was not: a stream to that target followed. NULL: all. */
+void probe_forget(struct observer *observer, const struct target *target);
+/* What is left at the end was meant. */
+void probe_note(struct observer *observer);
+
 /* wish.c: lets the call wait until somebody has answered; false where nobody can. The texts of the
  * wish are copied. */
 bool wish_add(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,

@@ -247,6 +247,7 @@ void observer_free(struct observer *observer)
 		return;
 	drop_waiting(observer);
 	wish_done(observer);
+	probe_forget(observer, NULL);
 	dial_done(observer);
 	relay_free(observer->relay);
 	renewal_free(observer->renewal);
@@ -325,6 +326,7 @@ uint64_t observer_set_aside(const struct observer *observer)
 
 void observer_take_denials(struct observer *observer, struct attempt *attempt)
 {
+	probe_note(observer);
 	attempt->denials = STEAL(observer->ledger.denials);
 	attempt->denial_count = observer->ledger.count;
 	observer->ledger.count = 0;

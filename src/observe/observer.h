@@ -26,6 +26,9 @@ struct waiting {
 	socklen_t length;
 	int target;	/* O_PATH of a unix socket's inode or of the pipe, -1 */
 	uint64_t flags; /* of the open */
+	pid_t tid;
+	uint64_t begun, give_up; /* monotonic; 0: never */
+	uint64_t next_look;	 /* for signals */
 };
 
 struct bound {
@@ -45,6 +48,8 @@ struct observer {
 	size_t bound_count;
 	struct waiting *waiting;
 	size_t waiting_count;
+	struct probe *probes; /* connects of datagrams that were refused */
+	size_t probe_count;
 	struct asking *asking; /* calls that wait for an answer, the oldest first */
 	size_t asking_count;
 	uint64_t wishes;	     /* how many there were */
@@ -173,7 +178,8 @@ void serve_processes(struct observer *observer, const struct seccomp_notif *call
 /* Tries to open a pipe for writing; false while nobody reads it, and nothing was answered. */
 bool open_pipe(struct observer *observer, uint64_t id, int fd, uint64_t flags);
 /* To be tried again until somebody does. False where too many wait. */
-bool wait_for_reader(struct observer *observer, uint64_t id, int fd, uint64_t flags);
+bool wait_for_reader(struct observer *observer, const struct seccomp_notif *call, int fd,
+		     uint64_t flags);
 /* Connects that wait: the handshake of one has come to its end, or it is time to try again. */
 void serve_waiting(struct observer *observer);
 void drop_waiting(struct observer *observer);

@@ -48,12 +48,10 @@ static bool take_orders(struct pump *pump, int control)
 
 		if (r < 0)
 			return r == -EAGAIN;
-		if (order.streams) {
+		if (order.streams)
 			pump_add_pair(pump, fds[0], fds[1]);
-			continue;
-		}
-		close_fd(&fds[1]);
-		pump_set_target(pump, order.number, fds[0], &order.outside);
+		else
+			pump_set_target(pump, order.number, fds[0], fds[1], &order.outside);
 	}
 	return true;
 }
@@ -134,12 +132,14 @@ int pump_streams(struct child *pump, int one, int other)
 			    PATIENCE_MS);
 }
 
-int pump_datagrams(struct child *pump, unsigned number, int inside,
+int pump_datagrams(struct child *pump, unsigned number, int inside, int teller,
 		   const struct sockaddr_storage *outside)
 {
 	const struct order order = {.number = number, .outside = *outside};
+	size_t count = inside < 0 ? 0 : teller < 0 ? 1 : 2;
 
-	return send_message(pump->socket, &order, sizeof(order), &inside, inside >= 0, PATIENCE_MS);
+	return send_message(pump->socket, &order, sizeof(order), (int[]){inside, teller}, count,
+			    PATIENCE_MS);
 }
 
 void pump_end(struct child *pump)

@@ -22,9 +22,10 @@ int pump_start(struct child *pump);
  * own. More than PAIRS_MOST are reset. -errno. */
 int pump_streams(struct child *pump, int one, int other);
 /* Target `number` (below TARGETS_MOST): what `inside` receives goes to `outside`, from a socket of
- * its own for each sender, and what comes from there goes back to the sender. inside: -1 where the
- * target has its socket already and leads elsewhere from now on. -errno. */
-int pump_datagrams(struct child *pump, unsigned number, int inside,
+ * its own for each sender, and what comes from there goes back to the sender. teller: a socket of
+ * ICMP inside, or -1. Where the target has its sockets already (inside: -1) it leads elsewhere from
+ * now on, but for senders that were answered. -errno. */
+int pump_datagrams(struct child *pump, unsigned number, int inside, int teller,
 		   const struct sockaddr_storage *outside);
 /* Ends it when what is under way in streams has arrived, or PUMP_FINISH_MS later. */
 void pump_end(struct child *pump);

@@ -16,14 +16,15 @@ struct sender {
 	struct sockaddr_storage address; /* inside */
 	socklen_t length;
 	int outer; /* -1: gone */
+	bool answered;
 	uint64_t used_ms;
 	struct sender *newer, *older; /* by use; older also links those that are gone */
 };
 
 struct target {
 	struct source source;
-	int inner;
-	struct sockaddr_storage outside;
+	int inner, teller;
+	struct sockaddr_storage inside, outside;
 	struct sender *newest, *oldest;
 	unsigned count;
 };
@@ -68,6 +69,14 @@ static void drop(struct pump *pump, struct sender *sender)
 	pump->gone_senders = sender;
 }
 
+/* Errors of a host are told once, and are over. */
+static void tell_error(const struct sender *sender, int error)
+{
+	if (error == ECONNREFUSED)
+		pump_tell_refused(sender->target->teller, &sender->address,
+				  &sender->target->inside);
+}
+
 static void serve_answers(struct pump *pump, struct source *source, uint32_t events)
 {
 	struct sender *sender = (struct sender *)source;
@@ -78,9 +87,12 @@ static void serve_answers(struct pump *pump, struct source *source, uint32_t eve
 
 		if (length < 0 && errno == EAGAIN)
 			return;
-		if (length < 0) /* nobody was there to hear it: told once, and over */
+		if (length < 0) {
+			tell_error(sender, errno);
 			continue;
+		}
 		use(pump, sender);
+		sender->answered = true;
 		/* From the address it is bound to, which is the one that was sent to. */
 		(void)sendto(sender->target->inner, datagram, (size_t)length,
 			     MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&sender->address,
@@ -152,6 +164,17 @@ static struct sender *add_sender(struct pump *pump, struct target *target,
 	return sender;
 }
 
+/* An error may be that of the datagram before, and then this one was not sent. */
+static void pass_on(struct sender *sender, size_t length)
+{
+	for (int again = 0; again < 2; again++) {
+		if (send(sender->outer, datagram, length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
+		    errno == EAGAIN)
+			return;
+		tell_error(sender, errno);
+	}
+}
+
 static void serve_sent(struct pump *pump, struct source *source, uint32_t events)
 {
 	struct target *target = (struct target *)source;
@@ -171,32 +194,44 @@ static void serve_sent(struct pump *pump, struct source *source, uint32_t events
 			use(pump, sender);
 		else
 			sender = add_sender(pump, target, &from, room);
-		/* An error may be that of the datagram before, and then this one was not sent. */
-		for (int again = 0; sender && again < 2; again++)
-			if (send(sender->outer, datagram, (size_t)length,
-				 MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
-			    errno == EAGAIN)
-				break;
+		if (sender)
+			pass_on(sender, (size_t)length);
 	}
 }
 
-void pump_set_target(struct pump *pump, unsigned number, int inside,
+/* Who was never answered may be answered there. */
+static void lead_elsewhere(struct pump *pump, struct target *target,
+			   const struct sockaddr_storage *outside)
+{
+	struct sender *older;
+
+	for (struct sender *sender = target->newest; sender; sender = older) {
+		older = sender->older;
+		if (!sender->answered)
+			drop(pump, sender);
+	}
+	target->outside = *outside;
+}
+
+void pump_set_target(struct pump *pump, unsigned number, int inside, int teller,
 		     const struct sockaddr_storage *outside)
 {
 	struct target *target = number < TARGETS_MOST ? pump->targets[number] : NULL;
+	socklen_t length = sizeof(target->inside);
 
+	if (target)
+		lead_elsewhere(pump, target, outside);
 	if (target || inside < 0 || number >= TARGETS_MOST) {
 		close_fd(&inside);
-		while (target && target->oldest)
-			drop(pump, target->oldest);
-		if (target)
-			target->outside = *outside;
+		close_fd(&teller);
 		return;
 	}
 	target = calloc(1, sizeof(*target));
 	if (!target)
 		abort();
-	*target = (struct target){.source = {serve_sent}, .inner = inside, .outside = *outside};
+	*target = (struct target){
+		.source = {serve_sent}, .inner = inside, .teller = teller, .outside = *outside};
+	(void)getsockname(inside, (struct sockaddr *)&target->inside, &length);
 	pump->targets[number] = target;
 	pump_watch(pump, inside, EPOLLIN, &target->source);
 }

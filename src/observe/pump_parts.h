@@ -36,8 +36,12 @@ void pump_add_pair(struct pump *pump, int one, int other);
 void pump_serve_ready(struct pump *pump);
 void pump_bury_pairs(struct pump *pump);
 
-/* Takes ownership of inside. */
-void pump_set_target(struct pump *pump, unsigned number, int inside,
+/* Takes ownership of inside and teller. */
+void pump_set_target(struct pump *pump, unsigned number, int inside, int teller,
 		     const struct sockaddr_storage *outside);
 void pump_expire_senders(struct pump *pump);
 void pump_bury_senders(struct pump *pump);
+
+/* Tells who sent from `sender` to `inside` that nobody listens there, as a host would. */
+void pump_tell_refused(int teller, const struct sockaddr_storage *sender,
+		       const struct sockaddr_storage *inside);

@@ -162,9 +162,8 @@ int relay_datagrams(struct relay *relay, const struct sockaddr *inside,
 		    const struct sockaddr *outside)
 {
 	struct datagram_target target;
-	_cleanup_close_ int socket = -1;
+	int fds[2] = {-1, -1}, r;
 	unsigned number;
-	int r;
 
 	if ((r = take_address(inside, &target.inside)) < 0 ||
 	    (r = take_address(outside, &target.outside)) < 0 || (r = need_pump(relay)) < 0)
@@ -177,9 +176,11 @@ int relay_datagrams(struct relay *relay, const struct sockaddr *inside,
 		return -EMFILE;
 	if (number == relay->target_count &&
 	    ((r = need_factory(relay)) < 0 ||
-	     (r = factory_datagrams(&relay->factory, &target.inside, &socket)) < 0))
+	     (r = factory_datagrams(&relay->factory, &target.inside, fds)) < 0))
 		return r;
-	r = pump_datagrams(&relay->pump, number, socket, &target.outside);
+	r = pump_datagrams(&relay->pump, number, fds[0], fds[1], &target.outside);
+	close_fd(&fds[0]);
+	close_fd(&fds[1]);
 	if (r < 0)
 		return r;
 	relay->targets[number] = target;

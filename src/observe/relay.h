@@ -25,7 +25,8 @@ void relay_free(struct relay *relay);
 /* From now on datagrams that are sent inside to `inside` (an address of the resolver's range, or
  * the literal one, with its port) reach `outside` and nothing else, and answers from there come
  * back as if from `inside`. Each sender inside gets a socket of its own outside, connected. True
- * again for the same pair costs nothing. -errno. */
+ * again for the same pair costs nothing. Another outside for the same inside takes over for all
+ * senders that were not answered yet. -errno. */
 int relay_datagrams(struct relay *relay, const struct sockaddr *inside,
 		    const struct sockaddr *outside);
 /* True if that is there already. */

@@ -60,14 +60,14 @@ void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 	} else if (observer->observed->no_network && domain != AF_UNIX) {
 		refuse(observer, call, trap, "connect", "the network", rule_network, EACCES);
 	} else if (domain == AF_UNIX && trap->kind == TRAP_CONNECT) {
-		perform_connect(observer, call->id, fd, /* target= */ -1, &address.any, length);
+		perform_connect(observer, call, fd, /* target= */ -1, &address.any, length);
 		return;
 	} else if (domain != AF_UNIX && trap->kind != TRAP_BIND &&
 		   observer->observed->own_network) {
 		serve_internet(observer, call, trap, fd, &address.any, length);
 		return;
 	} else if (trap->kind == TRAP_CONNECT) {
-		perform_connect(observer, call->id, fd, -1, &address.any, length);
+		perform_connect(observer, call, fd, -1, &address.any, length);
 		return;
 	} else if (trap->kind == TRAP_BIND && observer->observed->own_network) {
 		/* Let go on, it could be done to a socket that was handed in and failed: a port of

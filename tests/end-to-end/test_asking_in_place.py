@@ -249,6 +249,25 @@ def test_one_yes_covers_what_belongs_together(desk, world):
     assert [a['grants'] for a in answers] == [[f'connect packages.example:{ports[0]}', f'connect files.example:{ports[1]}']]
 
 
+def test_the_workspace_lends_no_set_its_name(desk, world):
+    """A project's own configuration may name hosts that belong together; each is shown, and none as part of a known set."""
+    world.name('trap.example', WEB)
+    world.name('files.example', OTHER)
+    ports = [world.hello('trap'), world.hello('files', OTHER)]
+    desk.ward.file('pip.conf', f'[global]\nextra-index-url = http://u:secret@trap.example:{ports[0]}/ http://files.example:{ports[1]}/\n')
+    desk.sendline(talk(f'trap.example:{ports[0]}', f'files.example:{ports[1]}'))
+    asked(desk, f'wants trap.example:{ports[0]} (named in the workspace: files.example:{ports[1]})', 'whole set: named in the workspace')
+    press(desk, 'w')
+    shown = asked(desk, f'connect trap.example:{ports[0]}\r\n', f'connect files.example:{ports[1]}\r\n', 'only this')
+    assert 'registry:python' not in shown and 'secret' not in shown
+    press(desk, 'y')
+    desk.expect_exact('trap.example says trap')
+    desk.expect_exact('files.example says files')
+    desk.ready()
+    (answer,) = [record for record in desk.ward.records() if record['kind'] == 'answer']
+    assert answer['grants'] == [f'connect trap.example:{ports[0]}', f'connect files.example:{ports[1]}']
+
+
 @pytest.mark.parametrize('editor', ['vim -u NONE -N', 'less'])
 def test_a_program_that_owns_the_screen_gets_it_back(plain, world, editor):
     world.name('web.example', WEB)

@@ -174,3 +174,36 @@ def test_a_refused_host_is_named_with_its_flag(plain):
     assert result['error']['hint'] == 'to allow it: --allow-host packages.example:443'
     result = plain.result('--', '/usr/bin/python3', '-c', fetch, '2001:db8::1', '80')
     assert result['error']['hint'] == "to allow it: --allow-host '[2001:db8::1]:80'"
+
+
+@pytest.mark.parametrize('flags, target, said', [
+    (['--net', 'full', '--deny-host', '**.example'], 'packages.example', 'denied by the list of hosts'),
+    (['--allow-host', 'packages.example', '--deny-host', 'packages.example:443'], 'packages.example', 'denied by the list of hosts'),
+    (['--net', 'restricted'], '224.0.0.1', 'never: a reserved address'),
+    (['--allow-host', '224.0.0.1'], '224.0.0.1', 'never: a reserved address'),
+])
+def test_what_is_denied_or_never_reached_has_no_way_on(plain, flags, target, said):
+    fetch = 'import socket, sys; socket.create_connection((sys.argv[1], 443))'
+    result = plain.result(*flags, '--', '/usr/bin/python3', '-c', fetch, target)
+    assert result['attempts'][0]['denials'][0]['rule'] == said and result['error']['hint'] is None, result
+    done = plain.run('/usr/bin/python3', '-c', fetch, target, flags=flags)
+    assert said in done.err and 'to allow' not in done.err, done
+
+
+def test_sets_are_taken_apart(plain):
+    assert 'registry.npmjs.org:443' in checked(plain, '--allow-host', 'registry:npm')['allow']
+    assert checked(plain, '--net', 'full', '--deny-host', 'registry:npm')['deny'] != []
+    done = plain('check', '--allow-host', 'registry:cobol', '--', 'true')
+    assert done.code == 125 and "no set of hosts called 'registry:cobol'" in done.err and 'registry:npm' in done.err
+    # In a file it may be another machine's where it allows; where it denies nothing may be passed over.
+    plain.policy('sandbox: {network: {allow: [registry:cobol, a.test]}}\n')
+    assert checked(plain)['allow'] == ['a.test'] and 'warning' in plain('policy', 'check').out
+    plain.policy('sandbox: {network: {deny: [registry:cobol]}}\n')
+    assert plain.run('true').code == 125
+
+
+def test_a_set_of_ones_own_is_known(plain):
+    plain.file('../config/ward/sets.yaml', "version: 1\nsets:\n  registry:acme: {hosts: ['packages.acme.example:443']}\n", 0o644)
+    assert checked(plain, '--allow-host', 'registry:acme')['allow'] == ['packages.acme.example:443']
+    plain.policy("rules:\n  - {command: 'true', do: allow, why: x, permissions: ['connect registry:acme']}\n")
+    assert checked(plain)['allow'] == ['packages.acme.example:443']

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Libraries connect datagram sockets and send nothing, to learn which of their own addresses leads somewhere: the C library to the
 port that was asked for, Go to port 9. Nobody wants to reach anything by it, so nothing is refused, asked or noted."""
-import pytest
-
 from world import PRIVATE, WEB, plain, to, ward, world
 
 PROBE = '''
@@ -14,11 +12,8 @@ for family, kind, protocol, name, address in socket.getaddrinfo(sys.argv[1], int
         except OSError as e: print(e)
 '''
 FETCH = 'import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 20).close()'
-NOTED = pytest.mark.xfail(strict=True, reason='a datagram socket that is only connected is noted as refused: getaddrinfo() with both families does '
-                          'so for every name, before the real connect')
 
 
-@NOTED
 def test_a_probe_is_no_refusal(ward, world):
     world.name('web.example', WEB)
     port = world.http()
@@ -28,7 +23,6 @@ def test_a_probe_is_no_refusal(ward, world):
     assert result['attempts'][0]['denials'] == [] and result['exit_code'] == 0
 
 
-@NOTED
 def test_what_is_refused_is_what_was_wanted(plain, world):
     """The denial is the stream's, with the address that the name led to, and counts what the program tried."""
     world.name('inner.example', PRIVATE)
@@ -40,8 +34,6 @@ def test_what_is_refused_is_what_was_wanted(plain, world):
     assert (denial['protocol'], denial['count']) == ('tcp', 2), 'one for each family'
 
 
-@pytest.mark.xfail(strict=True, reason='localhost is tried by ::1 first, where nobody listens inside, and that reaches the host at once: the server '
-                   'inside at 127.0.0.1 is passed over. Where either of the two listens inside, the other should be refused')
 def test_a_server_inside_is_found_by_name_before_the_hosts(plain, world):
     port = world.hello('of the host', '127.0.0.1')
     script = ('import socket, sys, threading\nl = socket.create_server(("127.0.0.1", int(sys.argv[1])))\n'

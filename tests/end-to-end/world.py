@@ -304,6 +304,9 @@ class Web(http.server.ThreadingHTTPServer):
         if self.context:
             request = self.context.wrap_socket(request, server_side=True)
         super().finish_request(request, client_address)
+        if self.context:
+            with contextlib.suppress(OSError):
+                request.unwrap()
 
     def handle_error(self, request, client_address):
         pass

@@ -16,6 +16,22 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+static void check_denial(const struct denial *denial, const char *flag, const char *permission)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+	_cleanup_free_ char *given = NULL;
+	bool broad;
+
+	assert_int_equal(hint_flag(denial, "/work", &text), flag != NULL);
+	if (flag)
+		assert_string_equal(buffer_text(&text), flag);
+	given = hint_permission(denial, &broad);
+	if (permission)
+		assert_string_equal(given, permission);
+	else
+		assert_null(given);
+}
+
 static void check(const char *operation, const char *object, const char *rule, const char *flag,
 		  const char *permission)
 {
@@ -24,18 +40,8 @@ static void check(const char *operation, const char *object, const char *rule, c
 				      .syscall = (char *)"connect",
 				      .rule = (char *)rule,
 				      .count = 1};
-	_cleanup_buffer_ struct buffer text = {0};
-	_cleanup_free_ char *given = NULL;
-	bool broad;
 
-	assert_int_equal(hint_flag(&denial, "/work", &text), flag != NULL);
-	if (flag)
-		assert_string_equal(buffer_text(&text), flag);
-	given = hint_permission(&denial, &broad);
-	if (permission)
-		assert_string_equal(given, permission);
-	else
-		assert_null(given);
+	check_denial(&denial, flag, permission);
 }
 
 static void a_refused_host_is_opened_by_its_name_and_port(void **state)
@@ -50,6 +56,37 @@ static void a_refused_host_is_opened_by_its_name_and_port(void **state)
 	/* What no pattern can say nobody can be asked for. */
 	check("connect", "a;b:80", "network none", NULL, NULL);
 	check("connect", "?:0", "network none", NULL, NULL);
+}
+
+static void check_led(const char *name, const char *address, const char *flag,
+		      const char *permission)
+{
+	const struct denial denial = {.operation = (char *)"connect",
+				      .object = (char *)"a.test:80",
+				      .syscall = (char *)"connect",
+				      .rule = (char *)"network: it must be listed itself",
+				      .host = (char *)name,
+				      .address = (char *)address,
+				      .port = 80,
+				      .count = 1};
+
+	check_denial(&denial, flag, permission);
+}
+
+static void a_name_that_leads_astray_is_opened_by_the_address(void **state)
+{
+	(void)state;
+	check_led("a.test", "10.0.0.1", "--allow-host 10.0.0.1:80", "connect 10.0.0.1:80");
+	check_led("a.test", "fd00::1", "--allow-host '[fd00::1]:80'", "connect [fd00::1]:80");
+	check_led("a.test", "169.254.169.254", "--allow-host 169.254.169.254:80",
+		  "connect 169.254.169.254:80");
+	check_led("a.test", "127.0.0.1", "--allow-host localhost:80", "host-loopback 80");
+	check_led("a.test", "127.0.0.53", "--allow-host 127.0.0.53:80", "connect 127.0.0.53:80");
+	check_led("a.test", "192.0.2.1", "--allow-host a.test:80", "connect a.test:80");
+	check_led("a.test", NULL, "--allow-host a.test:80", "connect a.test:80");
+	/* Nothing leads to nowhere. */
+	check_led("a.test", "224.0.0.1", NULL, NULL);
+	check_led("224.0.0.1", "224.0.0.1", NULL, NULL);
 }
 
 static void the_hosts_loopback_has_a_name(void **state)
@@ -118,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_refused_host_is_opened_by_its_name_and_port),
+		cmocka_unit_test(a_name_that_leads_astray_is_opened_by_the_address),
 		cmocka_unit_test(the_hosts_loopback_has_a_name),
 		cmocka_unit_test(what_is_denied_or_never_reached_has_no_way_on),
 		cmocka_unit_test(a_refused_socket_is_opened_by_its_path_and_shows_its_risk),

@@ -103,6 +103,7 @@ static void every_fault_is_named_with_its_place(void **state)
 		{"sandbox:\n  network: {allow: ['a:99999']}", 2, 21, "is not a host"},
 		{"sandbox:\n  network: {allow: ['[::1']}", 2, 21, "is not a host"},
 		{"sandbox:\n  network: {allow: ['registry:']}", 2, 21, "is not a set of hosts"},
+		{"sandbox:\n  network: {deny: [forge:cobol]}", 2, 20, "there is no set of hosts"},
 		{"sandbox:\n  network: {allow: ['https://x']}", 2, 21, "is not a host"},
 		{"sandbox:\n  network: {deny: ['0x7f.1']}", 2, 20, "looks like an address"},
 		{"sandbox:\n  network: {publish: ['0']}", 2, 23, "is not a port to publish"},
@@ -263,6 +264,10 @@ static void what_is_odd_is_warned_of(void **state)
 		{"rules: [{command: ls, do: ask}]",
 		 "x.yaml:1:9: the rule for 'ls' does not say why"},
 		{"sandbox: {network: {allow: [registry:cobol]}}", "x.yaml:1:29: there is no set"},
+		{"profiles: {p: {network: {allow: [model:cobol]}}}",
+		 "x.yaml:1:34: there is no set of hosts called 'model:cobol'"},
+		{"rules:\n  - {command: x, do: allow, permissions: ['connect registry:cobol']}\n",
+		 "x.yaml:2:1: there is no set of hosts called 'registry:cobol'"},
 		{"rules:\n"
 		 "  - {command: git, do: deny, why: w}\n"
 		 "  - {command: git push, do: ask, why: w}\n",

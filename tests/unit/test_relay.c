@@ -249,6 +249,19 @@ static pid_t find_child(pid_t parent, const char *name)
 	return 0;
 }
 
+/* It names itself when it gets to run. */
+static pid_t await_child(const char *name)
+{
+	pid_t pid = 0;
+
+	for (int i = 0; i < PATIENCE_MS / 10 && !pid; i++) {
+		pid = find_child(getpid(), name);
+		if (!pid)
+			usleep(10000);
+	}
+	return pid;
+}
+
 static void datagrams_go_out_and_answers_come_from_where_they_were_sent(void **state)
 {
 	/* A name's address, a literal one, ports of root's, IPv6, a mapped address. */
@@ -450,18 +463,24 @@ static void the_same_pair_again_costs_nothing_and_another_outside_takes_over(voi
 {
 	struct place to = place("198.18.0.5", 5353);
 	int client = inside_socket(AF_INET, SOCK_DGRAM);
+	int answered = inside_socket(AF_INET, SOCK_DGRAM);
 	int old = bound_outside(SOCK_DGRAM), new = bound_outside(SOCK_DGRAM);
+	struct place sender;
 	pid_t factory, pump;
 
 	(void)state;
 	relay_to("198.18.0.5", 5353, old);
-	factory = find_child(getpid(), "ward-factory");
-	pump = find_child(getpid(), "ward-pump");
+	factory = await_child("ward-factory");
+	pump = await_child("ward-pump");
 	assert_true(factory && pump);
 	for (int i = 0; i < 1000; i++)
 		relay_to("198.18.0.5", 5353, old);
 	send_text(client, "first", &to);
 	expect_text(old, "first");
+	send_text(answered, "question", &to);
+	sender = expect_text(old, "question");
+	send_text(old, "answer", &sender);
+	expect_text(answered, "answer");
 	relay_to("198.18.0.5", 5353, new);
 	/* Nothing says when the pump has heard of it. */
 	for (int i = 0; i < 50; i++) {
@@ -472,8 +491,14 @@ static void the_same_pair_again_costs_nothing_and_another_outside_takes_over(voi
 			break;
 	}
 	expect_text(new, "second");
-	assert_int_equal(find_child(getpid(), "ward-factory"), factory);
-	assert_int_equal(find_child(getpid(), "ward-pump"), pump);
+	/* Who is in the middle of something stays. */
+	while (recv(old, &sender, sizeof(sender), MSG_DONTWAIT) >= 0)
+		;
+	send_text(answered, "go on", &to);
+	expect_text(old, "go on");
+	close(answered);
+	assert_int_equal(await_child("ward-factory"), factory);
+	assert_int_equal(await_child("ward-pump"), pump);
 	close(client);
 	close(old);
 	close(new);
@@ -496,6 +521,31 @@ static void datagrams_to_nobody_do_not_disturb_the_next(void **state)
 	expect_text(server, "heard");
 	close(client);
 	close(server);
+}
+
+static void who_is_connected_hears_that_nobody_listens_outside(void **state)
+{
+	static const char *const targets[] = {"198.18.0.5", "fd77:6172:6400::5"};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(targets); i++) {
+		struct place to = place(targets[i], 5353);
+		int client = inside_socket(to.any.sa_family, SOCK_DGRAM);
+		int other = inside_socket(to.any.sa_family, SOCK_DGRAM);
+		int server = bound_outside(SOCK_DGRAM);
+		char byte;
+
+		relay_to(targets[i], 5353, server);
+		close(server);
+		assert_int_equal(connect(client, &to.any, to.length), 0);
+		assert_int_equal(connect(other, &to.any, to.length), 0);
+		send_text(client, "is anybody there", NULL);
+		assert_int_equal(recv(client, &byte, 1, 0), -1);
+		assert_int_equal(errno, ECONNREFUSED);
+		expect_silence(other);
+		close(client);
+		close(other);
+	}
 }
 
 static void more_targets_than_there_is_room_for_are_refused(void **state)
@@ -724,9 +774,9 @@ static void who_does_not_read_holds_up_who_writes_and_nobody_spins(void **state)
 	while (poll(&ready, 1, 200) > 0 && (length = send(ends[0], data, sizeof(data), 0)) > 0)
 		sent += (size_t)length;
 	assert_in_range(sent, 1 << 16, 64 << 20);
-	ticks = ticks_of(find_child(getpid(), "ward-pump"));
+	ticks = ticks_of(await_child("ward-pump"));
 	usleep(500000);
-	assert_true(ticks_of(find_child(getpid(), "ward-pump")) - ticks <= 5);
+	assert_true(ticks_of(await_child("ward-pump")) - ticks <= 5);
 	shutdown(ends[0], SHUT_WR);
 	while ((length = recv(ends[1], got, sizeof(got), 0)) > 0)
 		received += (size_t)length;
@@ -800,6 +850,7 @@ static void before_anybody_is_inside_a_connection_is_reset(void **state)
 	assert_true(relay_serve(early, event.data.fd, event.events));
 	expect_reset(client);
 	assert_false(relay_serve(early, client, EPOLLIN));
+	assert_false(relay_serve(NULL, client, EPOLLIN));
 	close(client);
 	relay_free(early);
 }
@@ -903,7 +954,7 @@ static void the_relay_goes_on_after_the_death_of_either_child(void **state)
 
 		relay_to("198.18.0.5", 5353, server);
 		connect_through("127.0.0.1", "127.0.0.1", ends);
-		assert_int_equal(kill(find_child(getpid(), names[i]), SIGKILL), 0);
+		assert_int_equal(kill(await_child(names[i]), SIGKILL), 0);
 		if (i == 1) /* its connections go with it */
 			expect_end(ends[0]);
 		serve(50);
@@ -937,7 +988,7 @@ static void a_child_that_does_not_answer_is_ended_and_refused(void **state)
 	(void)state;
 	outside = place_of(server);
 	relay_to("198.18.0.5", 5353, server);
-	factory = find_child(getpid(), "ward-factory");
+	factory = await_child("ward-factory");
 	kill(factory, SIGSTOP);
 	clock_gettime(CLOCK_MONOTONIC, &before);
 	assert_int_equal(relay_datagrams(world.relay, &new.any, &outside.any), -ETIMEDOUT);
@@ -957,11 +1008,9 @@ static void what_dies_again_and_again_is_not_started_for_ever(void **state)
 	(void)state;
 	outside = place_of(server);
 	for (int i = 0; i < 100 && r == 0; i++) {
-		pid_t pump = find_child(getpid(), "ward-pump");
-
-		if (pump)
-			kill(pump, SIGKILL);
-		serve(5);
+		if (i > 0)
+			kill(await_child("ward-pump"), SIGKILL);
+		serve(20);
 		r = relay_datagrams(world.relay, &to.any, &outside.any);
 	}
 	assert_int_equal(r, -EAGAIN);
@@ -990,8 +1039,8 @@ static void the_children_have_next_to_nothing(void **state)
 
 	(void)state;
 	relay_to("198.18.0.5", 5353, server);
-	factory = find_child(getpid(), "ward-factory");
-	pump = find_child(getpid(), "ward-pump");
+	factory = await_child("ward-factory");
+	pump = await_child("ward-pump");
 	assert_int_equal(status_of(factory, "CapEff:", 16), NET_BIND_SERVICE);
 	assert_int_equal(status_of(factory, "CapPrm:", 16), NET_BIND_SERVICE);
 	for (int i = 0; i < 2; i++) {
@@ -1029,8 +1078,8 @@ static void both_children_end_with_the_supervisor_and_hold_nothing_of_it(void **
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (relay_datagrams(relay, &to.any, &outside.any) == 0) {
-			children[0] = find_child(getpid(), "ward-factory");
-			children[1] = find_child(getpid(), "ward-pump");
+			children[0] = await_child("ward-factory");
+			children[1] = await_child("ward-pump");
 		}
 		(void)!write(ready[1], children, sizeof(children));
 		pause();
@@ -1067,6 +1116,7 @@ int main(void)
 		TEST(the_sender_that_was_silent_longest_makes_room),
 		TEST(the_same_pair_again_costs_nothing_and_another_outside_takes_over),
 		TEST(datagrams_to_nobody_do_not_disturb_the_next),
+		TEST(who_is_connected_hears_that_nobody_listens_outside),
 		TEST(more_targets_than_there_is_room_for_are_refused),
 		TEST(the_loopback_inside_is_as_before),
 		TEST(a_sender_inside_is_not_told_that_it_is_its_target),

@@ -29,15 +29,26 @@ static void names_are_a_prefix_and_a_word(void **state)
 	(void)state;
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		assert_true(sets_is_name(names[i]));
-		assert_int_equal(sets_check(names[i], NULL), 0);
+		assert_true(sets_is_meant(names[i]));
+		assert_int_equal(sets_check(names[i], E_USAGE, NULL), 0);
 	}
 	for (size_t i = 0; i < ELEMENTS(others); i++) {
 		_cleanup_error_ struct error *error = NULL;
 
 		assert_false(sets_is_name(others[i]));
-		assert_int_equal(sets_check(others[i], &error), -E_POLICY);
+		assert_int_equal(sets_check(others[i], E_USAGE, &error), -E_USAGE);
 		assert_non_null(error->hint);
 	}
+}
+
+static void a_host_called_registry_is_a_host(void **state)
+{
+	(void)state;
+	assert_true(sets_is_meant("registry:"));
+	assert_true(sets_is_meant("forge:Git"));
+	assert_false(sets_is_meant("registry:5000"));
+	assert_false(sets_is_meant("registry"));
+	assert_false(sets_is_meant("registry.example:443"));
 }
 
 /* --- URLs ------------------------------------------------------------------------------------ */
@@ -601,6 +612,24 @@ static void remotes_are_suggested(void **state)
 		     "?four.example:9418 ?five.example:443 ?six.example:443");
 }
 
+static void remotes_of_a_worktree_are_suggested(void **state)
+{
+	struct world *world = *state;
+	_cleanup_buffer_ struct buffer file = {0};
+
+	put(world, "repo/.git/config", "[remote \"origin\"]\n\turl = git@one.example:x\n");
+	put(world, "repo/.git/worktrees/w/commondir", "../..\n");
+	buffer_printf(&file, "gitdir: %s/repo/.git/worktrees/w\n", world->top);
+	put(world, "workspace/.git", buffer_text(&file));
+	assert_added(world, "forge:git", "?one.example:22");
+	/* A submodule has a configuration of its own. */
+	put(world, "repo/.git/modules/m/config", "[remote \"x\"]\n\turl = git@two.example:x\n");
+	put(world, "workspace/.git", "gitdir: ../repo/.git/modules/m\n");
+	assert_added(world, "forge:git", "?two.example:22");
+	put(world, "workspace/.git", "gitdir: /dev/zero\n");
+	assert_added(world, "forge:git", "");
+}
+
 /* --- whose word counts ------------------------------------------------------------------------ */
 
 static void the_workspace_only_suggests(void **state)
@@ -813,6 +842,7 @@ int main(void)
 #define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, world_new, world_done)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_a_prefix_and_a_word),
+		cmocka_unit_test(a_host_called_registry_is_a_host),
 		cmocka_unit_test(a_url_is_a_host_and_the_port_of_its_scheme),
 		cmocka_unit_test(what_is_not_plainly_a_host_is_none),
 		cmocka_unit_test(a_remote_may_be_written_as_for_scp),
@@ -833,6 +863,7 @@ int main(void)
 		IN_WORLD(broken_toml_is_stepped_over),
 		IN_WORLD(go_is_read),
 		IN_WORLD(remotes_are_suggested),
+		IN_WORLD(remotes_of_a_worktree_are_suggested),
 		IN_WORLD(the_workspace_only_suggests),
 		IN_WORLD(what_commands_can_write_only_suggests),
 		IN_WORLD(a_home_that_is_the_workspace_only_suggests),
