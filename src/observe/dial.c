@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -17,9 +18,10 @@
 
 static const uint64_t millisecond = 1000 * 1000;
 enum {
-	DIALS_MOST = 256,   /* each holds two fds or more */
-	TOGETHER = 3,	    /* addresses of one that are tried at the same time */
-	TICK = 25,	    /* ms, at which those that wait are looked after */
+	DIALS_MOST = 256, /* each holds two fds or more */
+	TOGETHER = 3,	  /* addresses of one that are tried at the same time */
+	TICK = 25,	  /* ms, at which those that wait are looked after */
+	ACCEPT_MS = 20,
 	NEXT_ADDRESS = 250, /* ms after which the next address is tried beside the last */
 	PATIENCE = 500,	    /* ms that a caller is held who does not want to wait */
 	WINNERS = 64,
@@ -30,7 +32,7 @@ struct dial {
 	struct seccomp_notif call;
 	const struct trap *trap;
 	struct target target;
-	struct sockaddr_storage asked; /* datagrams: the address as the caller wrote it */
+	struct sockaddr_storage asked; /* the address as the caller wrote it */
 	socklen_t asked_length;
 	uint64_t ticket;
 	const char *settling; /* the answer that it was served again with; NULL */
@@ -38,6 +40,7 @@ struct dial {
 	int copy;	      /* of the caller's socket */
 	int family;
 	bool blocking;
+	bool shared; /* with another process: no socket can take its place */
 	bool only_v6;
 	uint64_t begun, give_up; /* monotonic; 0: never */
 	uint64_t next_look;	 /* for signals */
@@ -197,10 +200,37 @@ static int try_address(struct observer *observer, struct dial *dial, size_t inde
 	return error;
 }
 
+/* Where the caller's socket must stay: it leads to the relay, which leads to ours. 0 or -errno. */
+static int join(struct observer *observer, struct dial *dial, int socket)
+{
+	struct relay *relay = network_relay(observer);
+	_cleanup_close_ int listener = -1, inside = -1;
+	struct sockaddr_storage address;
+	struct pollfd accepted;
+	bool blocking;
+	int r;
+
+	write_address(&dial->target.address, dial->target.port, family_of(&dial->target.address),
+		      &address);
+	r = relay_listen(relay, (struct sockaddr *)&address, &listener);
+	if (r < 0)
+		return r;
+	r = connect_now(dial->copy, /* target= */ -1, (struct sockaddr *)&dial->asked,
+			dial->asked_length, &blocking);
+	if (r && r != EINPROGRESS)
+		return -r;
+	accepted = (struct pollfd){.fd = listener, .events = POLLIN};
+	(void)poll(&accepted, 1, ACCEPT_MS);
+	inside = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	return inside < 0 ? -ECONNREFUSED : relay_join(relay, inside, socket);
+}
+
 /* Ends with the dial gone. */
 static void give(struct observer *observer, struct dial *dial, size_t index, int result)
 {
-	int r = hand_in(observer, &dial->call, dial->number, &dial->copy, dial->attempts[index]);
+	int r = dial->shared ? join(observer, dial, dial->attempts[index])
+			     : hand_in(observer, &dial->call, dial->number, &dial->copy,
+				       dial->attempts[index]);
 
 	/* Ours goes first: the caller must be able to end the connection by closing its own. */
 	close_attempt(observer, &dial->attempts[index]);
@@ -371,7 +401,8 @@ static void found(void *data, uint64_t ticket, const struct addresses *addresses
 }
 
 static struct dial *dial_new(struct observer *observer, const struct seccomp_notif *call,
-			     const struct trap *trap, int fd, const struct target *target)
+			     const struct trap *trap, int fd, const struct target *target,
+			     const struct sockaddr *asked, socklen_t asked_length)
 {
 	socklen_t length;
 	struct dial *dial;
@@ -397,11 +428,15 @@ static struct dial *dial_new(struct observer *observer, const struct seccomp_not
 			      .blocking = !(fcntl(fd, F_GETFL) & O_NONBLOCK),
 			      .begun = monotonic_ns()};
 	memset(dial->attempts, -1, sizeof(dial->attempts));
+	memcpy(&dial->asked, asked, asked_length);
+	dial->asked_length = asked_length;
 	dial->give_up = socket_give_up(fd, dial->begun);
 	length = sizeof(only_v6);
 	dial->only_v6 = dial->family == AF_INET6 &&
 			getsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, &length) == 0 &&
 			only_v6;
+	if (!target->datagrams)
+		dial->shared = is_shared((pid_t)call->pid, observer->observed->init, fd);
 	observer->dials = dial;
 	observer->dial_count++;
 	set_tick(observer);
@@ -412,13 +447,11 @@ void dial_start(struct observer *observer, const struct seccomp_notif *call,
 		const struct trap *trap, int fd, const struct target *target,
 		const struct sockaddr *asked, socklen_t length)
 {
-	struct dial *dial = dial_new(observer, call, trap, fd, target);
+	struct dial *dial = dial_new(observer, call, trap, fd, target, asked, length);
 	const struct addresses literal = {.items = {target->address}, .count = 1};
 
 	if (!dial)
 		return;
-	memcpy(&dial->asked, asked, length);
-	dial->asked_length = length;
 	if (!*target->name) {
 		found(observer, dial->ticket, &literal, 0);
 		return;
@@ -429,9 +462,10 @@ void dial_start(struct observer *observer, const struct seccomp_notif *call,
 }
 
 void dial_loopback(struct observer *observer, const struct seccomp_notif *call,
-		   const struct trap *trap, int fd, const struct target *target)
+		   const struct trap *trap, int fd, const struct target *target,
+		   const struct sockaddr *asked, socklen_t length)
 {
-	struct dial *dial = dial_new(observer, call, trap, fd, target);
+	struct dial *dial = dial_new(observer, call, trap, fd, target, asked, length);
 	static const struct in6_addr v6 = IN6ADDR_LOOPBACK_INIT;
 	static const struct in6_addr v4 = {
 		.s6_addr = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};

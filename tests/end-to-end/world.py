@@ -45,7 +45,8 @@ WEB6, OTHER6 = '2001:db8::10', '2001:db8::20'
 PRIVATE, PRIVATE6, SHARED = '10.1.2.3', 'fd00::10', '100.64.1.2'
 METADATA, METADATA6 = '169.254.169.254', 'fd00:ec2::254'
 LINK_LOCAL, LINK_LOCAL6 = '169.254.7.7', 'fe80::10'
-NAMES = '10.0.0.53'
+# Where the name server answers: the first is in the world's resolv.conf.
+NAMES, MORE_NAMES = '10.0.0.53', ('127.0.0.53', '::1')
 # Packets to these vanish; for the next the way is known to end; the last has nobody who answers for it.
 BLACK_HOLE, BLACK_HOLE6 = '203.0.113.99', '2001:db8::99'
 UNREACHABLE, UNREACHABLE6 = '198.51.100.66', '2001:db8:dead::1'
@@ -153,11 +154,11 @@ class Names:
         self.lock = threading.Lock()
         self.records, self.queries = {}, []
         self.rounds = collections.Counter()
-        self.udp = world.socket(NAMES, 53, socket.SOCK_DGRAM)
-        self.tcp = world.socket(NAMES, 53)
-        self.tcp.listen(64)
-        world.thread(self.serve_udp)
-        world.thread(self.serve_tcp)
+        for address in (NAMES, *MORE_NAMES):
+            world.thread(self.serve_udp, world.socket(address, 53, socket.SOCK_DGRAM))
+            listener = world.socket(address, 53)
+            listener.listen(64)
+            world.thread(self.serve_tcp, listener)
 
     def asked(self, name, kind=None):
         """How often anybody asked for the name (and record type)."""
@@ -185,7 +186,7 @@ class Names:
             self.rounds[name, kind] += 1
         if record and record.delay:
             time.sleep(record.delay)
-        if record and record.silent:
+        if record and record.silent in (True, kind):
             return None
         code, truncated, found = 0, False, []
         if record is None:
@@ -225,22 +226,22 @@ class Names:
     def record(self, name, kind, ttl, data):
         return self.encoded(name) + struct.pack('>HHIH', kind, 1, ttl, len(data)) + data
 
-    def serve_udp(self):
+    def serve_udp(self, sock):
         while True:
-            question, peer = self.udp.recvfrom(4096)
+            question, peer = sock.recvfrom(4096)
             if peer is None:
                 break  # closed under us
-            threading.Thread(target=self.reply, args=(question, peer), daemon=True).start()
+            threading.Thread(target=self.reply, args=(sock, question, peer), daemon=True).start()
 
-    def reply(self, question, peer):
+    def reply(self, sock, question, peer):
         with contextlib.suppress(OSError, IndexError, struct.error):
             answer = self.answer(question, 'udp')
             if answer:
-                self.udp.sendto(answer, peer)
+                sock.sendto(answer, peer)
 
-    def serve_tcp(self):
+    def serve_tcp(self, listener):
         while True:
-            peer = self.tcp.accept()[0]
+            peer = listener.accept()[0]
             threading.Thread(target=self.converse, args=(peer,), daemon=True).start()
 
     def converse(self, peer):
@@ -256,7 +257,8 @@ Query = collections.namedtuple('Query', 'name kind transport')
 
 
 class Name:
-    """What the name server knows of a name. rounds: the addresses of the first answer, the second, ...; the last stays."""
+    """What the name server knows of a name. rounds: the addresses of the first answer, the second, ...; the last stays. silent: True, or
+    the one type of question that is not answered. big: answered over TCP only."""
 
     def __init__(self, rounds, alias=None, ttl=300, delay=0, silent=False, failing=False, big=False):
         self.rounds, self.alias, self.ttl, self.delay = rounds, alias, ttl, delay
@@ -320,9 +322,9 @@ class World:
             self.directory = pathlib.Path(tempfile.mkdtemp(prefix='ward-test-world-', dir='/var/tmp'))
             stack.callback(shutil.rmtree, self.directory, ignore_errors=True)
             self.directory.chmod(0o755)
-            self.write('resolv.conf', f'nameserver {NAMES}\noptions timeout:2 attempts:2\n')
-            self.write('hosts', '127.0.0.1 localhost\n::1 localhost\n')
-            self.write('nsswitch.conf', 'passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n')
+            self.resolver()
+            self.hosts()
+            self.switch()
             self.home = os.open('/proc/self/ns/net', os.O_RDONLY | os.O_CLOEXEC)
             stack.callback(os.close, self.home)
             self.network, self.mounts, self.abroad = self.make()
@@ -380,6 +382,14 @@ class World:
     def hosts(self, *lines):
         """The world's /etc/hosts, localhost aside."""
         self.write('hosts', '127.0.0.1 localhost\n::1 localhost\n' + ''.join(line + '\n' for line in lines))
+
+    def resolver(self, *lines):
+        """The world's /etc/resolv.conf."""
+        self.write('resolv.conf', ''.join(line + '\n' for line in lines or (f'nameserver {NAMES}', 'options timeout:2 attempts:2')))
+
+    def switch(self, hosts='files dns'):
+        """Where the world's /etc/nsswitch.conf says that names of hosts come from."""
+        self.write('nsswitch.conf', f'passwd: files\ngroup: files\nshadow: files\nhosts: {hosts}\n')
 
     # Sockets and servers, which end with the world.
 
