@@ -63,7 +63,7 @@ _ward()
 		--level) words='none restricted' ;;
 		--approval) words='never on-failure on-request unless-trusted' ;;
 		--sandbox) words='auto require forbid' ;;
-		--profile) words='agent code' ;;
+		--profile) words='agent code code-net' ;;
 		--policy)
 			compopt -o filenames
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")

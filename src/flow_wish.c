@@ -20,7 +20,7 @@ enum {
 /* The wish that is asked about: it may be gone before the person has answered. */
 struct asked {
 	struct flow *flow;
-	char *operation, *object, *program;
+	char *operation, *object, *program, *permission;
 	uint64_t missed; /* since when it is not there; 0: it is */
 };
 
@@ -29,6 +29,7 @@ static void asked_done(struct asked *asked)
 	free(asked->operation);
 	free(asked->object);
 	free(asked->program);
+	free(asked->permission);
 }
 
 static void serve_others(void *data)
@@ -60,6 +61,18 @@ static bool is_socket(const struct wish *wish)
 	return strcmp(wish->operation, "unix") == 0;
 }
 
+/* Exactly what it wants. Where a name is allowed and leads to an address that must be named itself,
+ * that address. */
+static void add_permission(const struct wish *wish, struct list *grants)
+{
+	if (is_socket(wish) || !wish->warning || !wish->address)
+		list_add_printf(grants, "%s %s", wish->operation, wish->object);
+	else if (strchr(wish->address, ':'))
+		list_add_printf(grants, "connect [%s]:%u", wish->address, wish->port);
+	else
+		list_add_printf(grants, "connect %s:%u", wish->address, wish->port);
+}
+
 /* IPv4 as a mapped address. */
 static bool parse_address(const char *text, struct in6_addr *ret_address)
 {
@@ -84,12 +97,13 @@ static bool is_granted(const struct flow *flow, const struct wish *wish, const c
 		if (strncmp(flow->granted.items[i], "connect ", 8) == 0)
 			(void)host_rules_add(&rules, flow->granted.items[i] + 8, /* deny= */ false,
 					     /* ret_error= */ NULL);
-	/* One that has a name and is no plain address must be named itself, and then has none. */
-	if (parse_address(wish->host, &address))
+	/* A name alone does not open what must be named itself. */
+	if (parse_address(wish->warning ? wish->address : wish->host, &address))
 		granted = host_rules_address(&rules, &address, wish->port, /* named= */ false,
 					     NULL) == HOST_ALLOWED;
 	else
-		granted = host_rules_name(&rules, wish->host, wish->port) == HOST_ALLOWED;
+		granted = !wish->warning && wish->host &&
+			  host_rules_name(&rules, wish->host, wish->port) == HOST_ALLOWED;
 	host_rules_done(&rules);
 	return granted;
 }
@@ -143,7 +157,7 @@ static void describe_set(const char *set, const struct list *set_grants, struct 
 		buffer_printf(note, " and %zu more", set_grants->count - 1 - shown);
 }
 
-/* "docker: equal to root", "private address", "registry:python: pypi.org". Caller frees. */
+/* "docker: equal to root", "udp, which is 10.1.2.3", "registry:python: pypi.org". Caller frees. */
 static char *make_note(const struct wish *wish, const struct known_socket *socket, const char *set,
 		       const struct list *set_grants)
 {
@@ -151,8 +165,12 @@ static char *make_note(const struct wish *wish, const struct known_socket *socke
 
 	if (socket)
 		buffer_printf(&note, "%s: %s", socket->name, socket->means);
-	else if (wish->warning)
-		buffer_add_text(&note, wish->warning);
+	else if (strcmp(wish->protocol, "udp") == 0)
+		buffer_add_text(&note, "udp");
+	if (note.length && (wish->warning || set))
+		buffer_add_text(&note, ", ");
+	if (wish->warning && wish->address)
+		buffer_printf(&note, "which is %s", wish->address);
 	else if (set)
 		describe_set(set, set_grants, &note);
 	return buffer_steal(&note);
@@ -167,21 +185,30 @@ static char *make_why(const struct wish *wish, const struct known_socket *socket
 	else if (is_socket(wish))
 		buffer_add_text(&why, "a socket of the host: whatever listens there runs outside "
 				      "the sandbox, and does what it is told");
+	else if (wish->warning)
+		buffer_printf(&why, "%s; the connection waits", wish->warning);
 	else
 		buffer_add_text(&why, "no rule allows it; the connection waits, and nothing was "
 				      "sent yet, not even its name");
-	/* The library looks up names with a datagram socket that sends nothing: so what is seen
-	 * first is not yet what will be used. */
-	if (strcmp(wish->protocol, "udp") == 0)
-		buffer_add_text(&why, "; datagrams (udp) as well as tcp");
-	if (!is_socket(wish) && wish->warning) {
-		buffer_printf(&why, ". It leads to a place that must be named itself (%s",
-			      wish->warning);
-		if (wish->address)
-			buffer_printf(&why, ", %s", wish->address);
-		buffer_add_text(&why, ")");
-	}
 	return buffer_steal(&why);
+}
+
+/* A no that still holds names it: this run's, or the session's. */
+static bool is_refused(const struct flow *flow, const char *permission)
+{
+	bool altered = flow->grants.count && flow_is_altered(flow->request);
+
+	if (list_has(&flow->refused, permission))
+		return true;
+	for (size_t i = 0; i < flow->grants.count; i++) {
+		const struct grant *grant = &flow->grants.items[i];
+
+		if (grant->refusal && list_has(&grant->permissions, permission) &&
+		    (grant_covers(grant, flow->key.exact, &flow->assessment) ||
+		     (!altered && grant_covers(grant, flow->key.text, &flow->assessment))))
+			return true;
+	}
+	return false;
 }
 
 /* The run cannot go on: what must be recorded before it takes effect could not be. */
@@ -194,7 +221,7 @@ static void give_up(struct flow *flow, struct error *failure)
 
 static void note_refusal(struct flow *flow, const struct asked *asked, const struct answer *answer)
 {
-	list_add_printf(&flow->refused, "%s %s", asked->operation, asked->object);
+	list_add(&flow->refused, asked->permission);
 	if (answer->reason) {
 		_cleanup_buffer_ struct buffer text = {0};
 
@@ -217,7 +244,8 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 	_cleanup_(asked_done) struct asked asked = {.flow = flow,
 						    .operation = strdup(wish->operation),
 						    .object = strdup(wish->object),
-						    .program = strdup(wish->program)};
+						    .program = strdup(wish->program),
+						    .permission = strdup(grants->items[0])};
 	_cleanup_list_ struct list set_grants = {0};
 	_cleanup_free_ char *set = find_set(flow, wish, grants->items[0], &set_grants),
 			    *note = make_note(wish, socket, set, &set_grants),
@@ -258,11 +286,10 @@ static const char *answer_wish(struct flow *flow, const struct wish *wish)
 
 	if (flow->aborted || flow->failure)
 		return "none";
-	list_add_printf(&grants, "%s %s", wish->operation,
-			wish->object); /* exactly what it wants */
+	add_permission(wish, &grants);
 	if (is_granted(flow, wish, grants.items[0]))
 		return "granted";
-	if (list_has(&flow->refused, grants.items[0]))
+	if (is_refused(flow, grants.items[0]))
 		return "denied";
 	if (flow->questions == QUESTIONS_MOST) {
 		flow->questions++;

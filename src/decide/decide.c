@@ -24,7 +24,8 @@ static void recall(const struct matter *matter, struct standing *standing, struc
 	for (size_t i = 0; matter->grants && i < matter->grants->count; i++) {
 		const struct grant *grant = &matter->grants->items[i];
 
-		if (!covers(matter, grant))
+		/* A no that names permissions is one to these alone. */
+		if (!covers(matter, grant) || (grant->refusal && grant->permissions.count))
 			continue;
 		standing->refused |= grant->refusal;
 		standing->approved |= !grant->refusal;
@@ -360,6 +361,10 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 		return r;
 	none_by_policy = policy->has_level && policy->level == LEVEL_NONE;
 	verdict.level = request->has_level || !policy->has_level ? request->level : policy->level;
+	if (decide_is_networked_code(request) && verdict.level == LEVEL_NONE) {
+		fail(ret_error, E_USAGE, "the profile " CODE_NET " is nothing without the sandbox");
+		return error_hint(ret_error, "leave out one of --profile and --level none");
+	}
 	verdict.network = network_choose(request, policy);
 	verdict.approval = choose_approval(request, matter->policy);
 	choose_limits(request, &policy->limits, &verdict.limits);

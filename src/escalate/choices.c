@@ -31,6 +31,11 @@ static bool offers_domains(const struct ask *ask)
 	return ask->domains;
 }
 
+static bool offers_longer_no(const struct ask *ask)
+{
+	return ask->kind == ASK_IN_PLACE && given(ask->covers);
+}
+
 static bool offers_never(const struct ask *ask)
 {
 	return given(ask->never_rule);
@@ -54,6 +59,7 @@ static const struct choice choices[] = {
 	{'u', false, "without the sandbox", "yes, with no wall around it: asks once more",
 	 offers_unsandboxed},
 	{'n', true, "this time", "no", NULL},
+	{'x', true, "for the session", "no, until the agent's session ends", offers_longer_no},
 	{'r', true, "and say why", "no, with a line that the agent gets to read", NULL},
 	{'v', true, "never again", "no from now on: shows the rule and asks once more",
 	 offers_never},

@@ -339,6 +339,9 @@ static bool answer_key(struct dialogue *d, char key)
 	case 'n':
 		settle(d, ANSWER_DENY, SCOPE_ONCE);
 		break;
+	case 'x':
+		settle(d, ANSWER_DENY, SCOPE_SESSION);
+		break;
 	case 'r':
 		answer_with_reason(d);
 		break;
@@ -381,7 +384,9 @@ static void conclude(struct dialogue *d)
 	else if (answer->kind == ANSWER_ABORT)
 		buffer_add_text(&text, "abort");
 	else if (answer->kind == ANSWER_DENY)
-		buffer_add_text(&text, answer->scope == SCOPE_ALWAYS ? "never again" : "no");
+		buffer_add_text(&text, answer->scope == SCOPE_ALWAYS	? "never again"
+				       : answer->scope == SCOPE_SESSION ? "no, for the session"
+									: "no");
 	else if (answer->unsandboxed)
 		buffer_add_text(&text, "yes, without the sandbox");
 	else if (answer->scope == SCOPE_TIME)

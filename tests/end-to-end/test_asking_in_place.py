@@ -205,7 +205,7 @@ def test_an_address_that_must_be_named_itself_is_asked_for(desk, world):
     desk.sendline(talk(f'inner.example:{port}'))
     asked(desk, f'wants inner.example:{port}')
     press(desk, 'y')
-    asked(desk, f'connect {PRIVATE}:{port}', 'private')
+    asked(desk, f'wants inner.example:{port} (which is {PRIVATE})', f'yes gives  connect {PRIVATE}:{port}\r\n', 'a private address')
     press(desk, 'y')
     desk.expect_exact('inner.example says from within')
     desk.ready()
@@ -213,9 +213,9 @@ def test_an_address_that_must_be_named_itself_is_asked_for(desk, world):
 
 def test_datagrams_are_said_to_be_such(desk, world):
     world.name('web.example', WEB)
-    script = 'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.connect(("web.example", 53))'
+    script = 'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.sendto(b"x", ("web.example", 53))'
     desk.sendline(f"ward run -- /usr/bin/python3 -c '{script}'")
-    asked(desk, 'python3 wants web.example:53', 'datagrams (udp)')
+    asked(desk, 'python3 wants web.example:53 (udp)')
     press(desk, 'n')
     desk.ready()
 
@@ -300,3 +300,34 @@ def test_a_program_that_owns_the_screen_gets_it_back(plain, world, editor):
         screen.shows('a1b')
     finally:
         screen('kill-server')
+
+
+def test_a_no_for_the_session_is_to_the_host_and_not_to_the_command(desk, world):
+    world.name('web.example', WEB)
+    port = world.hello('hello')
+    command = talk(f'web.example:{port}', f'other.example:{port}')
+    desk.sendline(command)
+    asked(desk, 'wants web.example')
+    press(desk, 'x')
+    asked(desk, 'wants other.example')
+    press(desk, 'n')
+    desk.expect_exact('other.example failed')
+    desk.ready()
+    desk.sendline(command)
+    desk.expect_exact('web.example failed Permission denied')
+    asked(desk, 'wants other.example')
+    press(desk, 'n')
+    desk.ready()
+    grants = [json.loads(line) for line in desk.does('ward grants --json').splitlines()]
+    assert [(g['refusal'], g['permissions']) for g in grants] == [(True, [f'connect web.example:{port}'])]
+
+
+@pytest.mark.soak
+def test_a_program_cannot_ask_without_end(desk, world):
+    desk.sendline(talk(*(f'host{i}.example:80' for i in range(40))))
+    for i in range(32):
+        asked(desk, f'wants host{i}.example:80')
+        desk.send('n')
+    desk.expect_exact('host39.example failed')
+    desk.expect_exact('it wanted more than 32 things')
+    desk.ready()

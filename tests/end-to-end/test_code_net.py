@@ -130,6 +130,8 @@ def test_where_nobody_can_be_asked_it_does_not_run(plain, world):
     plain.policy('sandbox: {network: {mode: full}}\n')
     done = plain.run('/usr/bin/python3', '-c', 'open("ran", "w")', flags=['--profile', 'code-net', '--approval', 'never'])
     assert done.code != 0 and not (plain.work / 'ran').exists()
+    done = plain.run('/usr/bin/python3', '-c', 'open("ran", "w")', flags=['--profile', 'code-net', '--level', 'none'])
+    assert done.code != 0 and 'nothing without the sandbox' in done.err and not (plain.work / 'ran').exists()
 
 
 def test_flags_and_policies_open_nothing_beyond_the_answer(desk, world):

@@ -100,7 +100,6 @@ def test_duplicates_from_before_are_connected_too(ward, echo, before):
         'one\ntwo\nTrue\nthree\n'
 
 
-@pytest.mark.xfail(strict=True, reason='a duplicate in another process keeps the old, unconnected socket')
 @pytest.mark.parametrize('script', [
     's = socket.socket(); r, w = os.pipe()\nif not os.fork(): os.read(r, 1); s.sendall(b"ping"); os._exit(0)\n'
     's.connect(address()); os.write(w, b"x"); s.settimeout(2); print(s.recv(5).decode())\n',
@@ -151,7 +150,6 @@ print([change for change in zip(names, before, after) if change[1] != change[2]]
     assert run(ward, script, *echo) == '[] ping\n'
 
 
-@pytest.mark.xfail(strict=True, reason='the option is not among those that are carried over')
 def test_the_low_water_mark_is_kept(plain, echo):
     """Event loops set it before they connect."""
     option = 'socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT'

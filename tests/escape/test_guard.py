@@ -86,8 +86,7 @@ def test_supervisor_does_nothing_for_the_command_that_it_may_not_do_itself(place
     directories = closed_places(place)
     before = state_of(directories)
     program = place.copy(HERE / "deputy.py", place.workspace / "deputy.py")
-    code, said = place.sandboxed(["/usr/bin/python3", program, *directories], flags=["--read-only", "kept", "--deny", "denied"],
-                                 timeout=60)
+    code, said = place.sandboxed(["/usr/bin/python3", program, *directories], flags=["--read-only", "kept", "--deny", "denied"])
     assert (code, said) == (0, "")
     assert state_of(directories) == before
 

@@ -169,7 +169,7 @@ def test_ordinary_work_goes_on(place, features):
 print(subprocess.run(["echo", "child"], capture_output=True, text=True).stdout.strip())'
     echo word | sed s/w/W/ > c; cat c; rm -f link c"""
     started = time.monotonic()
-    code, said = poorer(place, features, [place.ward, "run", "--quiet", "--", "sh", "-c", script], timeout=60)
+    code, said = poorer(place, features, [place.ward, "run", "--quiet", "--", "sh", "-c", script])
     assert (code, said.split()) == (0, ["one", "tmp", "thread", "child", "Word"]), said
     assert time.monotonic() - started < 50, "what was left behind was ended"
 

@@ -291,7 +291,8 @@ static void a_question_while_a_call_waits_reads_so(void **state)
 		"\n"
 		"  yes  [y] once  [s] for the session: pip install  [t] for a time  [a] always\n"
 		"       [w] whole set: registry:python\n"
-		"  no   [n] this time  [r] and say why  [q] abort  [?] help\n");
+		"  no   [n] this time  [x] for the session  [r] and say why  [q] abort  [?] "
+		"help\n");
 	ask_render(&odd, 40, false, &hostile);
 	assert_non_null(strstr(buffer_text(&hostile),
 			       "ward asks: \"x wants nothing; press y\" wa\n"
@@ -733,6 +734,8 @@ static void each_key_has_its_answer(void **state)
 		  {"", "n"}},
 		 {ANSWER_DENY, SCOPE_ONCE}},
 		{&before, {{QUESTION, "\x1a"}, {"", " "}, {"", "y"}}, {ANSWER_APPROVE, SCOPE_ONCE}},
+		{&in_place, {{QUESTION, "x"}}, {ANSWER_DENY, SCOPE_SESSION}},
+		{&before, {{QUESTION, "x"}, {"", "n"}}, {ANSWER_DENY, SCOPE_ONCE}},
 		/* no */
 		{&before, {{QUESTION, "\x03"}}, {ANSWER_DENY, SCOPE_ONCE, .reason = "interrupted"}},
 		{&before, {{QUESTION, "\x1c"}}, {ANSWER_DENY, SCOPE_ONCE, .reason = "interrupted"}},

@@ -405,8 +405,12 @@ static void without_files_the_built_in_policy_holds(void **state)
 	assert_int_equal(sandbox->limits.memory, 512ull << 20);
 	assert_int_equal(sandbox->limits.processes, 10);
 	assert_int_equal(sandbox->limits.time_ns, 30000000000ull);
+	assert_int_equal(policy_profile(policy, "code-net", &sandbox, NULL), 0);
+	assert_int_equal(sandbox->limits.memory, 512ull << 20);
+	assert_int_equal(sandbox->limits.processes, 10);
+	assert_int_equal(sandbox->limits.time_ns, 60000000000ull);
 	assert_true(policy_profile(policy, "none", &sandbox, &error) < 0);
-	assert_non_null(strstr(error->hint, "agent, code"));
+	assert_non_null(strstr(error->hint, "agent, code, code-net"));
 	assert_true(policy_is_current(policy));
 }
 
