@@ -13,10 +13,21 @@ _ward_command()
 	fi
 }
 
+# Completes a name of a set of hosts, or a word of $1. The names hold colons, at which bash begins a new word.
+_ward_sets()
+{
+	local whole=${COMP_LINE:0:COMP_POINT} prefix= words=$1
+	whole=${whole##*[[:space:]]}
+	[[ $whole == -* ]] || words=$(ward policy sets --json 2>/dev/null | grep -o '"name":"[^"]*"' | cut -d '"' -f 4)
+	[[ $COMP_WORDBREAKS == *:* && $whole == *:* ]] && prefix=${whole%:*}:
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$whole")
+	COMPREPLY=("${COMPREPLY[@]#"$prefix"}")
+}
+
 _ward()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} at words
-	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --deny --net --allow-socket --allow-host --deny-host
+	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --deny --net --allow-socket --allow-host --deny-host --publish
 		--allow-syscall --deny-syscall --require --memory --processes --cpu --cpu-time --disk --files --timeout --idle --output --env
 		--keep-env --approval --sandbox --profile --policy --agent --session --tool --call-id --turn --reason '
 	COMPREPLY=()
@@ -34,6 +45,10 @@ _ward()
 			fi
 			[[ $with_value == *[[:space:]]"${COMP_WORDS[at]}"[[:space:]]* ]] && ((at++))
 		done
+		if [[ ${COMP_LINE:0:COMP_POINT} =~ --(allow|deny)-host[[:space:]]+[^[:space:]]*$ ]]; then
+			_ward_sets
+			return
+		fi
 		case $previous in
 		--workspace | --cwd)
 			compopt -o filenames
@@ -48,13 +63,13 @@ _ward()
 		--level) words='none restricted' ;;
 		--approval) words='never on-failure on-request unless-trusted' ;;
 		--sandbox) words='auto require forbid' ;;
-		--profile) words='agent code' ;;
+		--profile) words='agent code code-net' ;;
 		--policy)
 			compopt -o filenames
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")
 			return
 			;;
-		--net) words='none full' ;;
+		--net) words='none restricted full' ;;
 		--allow-socket) words='docker podman containerd lxd libvirt systemd dbus session-bus x11 wayland ssh-agent gpg-agent keyring audio' ;;
 		--memory) words='512M 1G 4G' ;;
 		--processes) words='20 100 1000' ;;
@@ -83,6 +98,7 @@ _ward()
 	if [[ $verb == policy ]] && ((COMP_CWORD > 2)); then
 		case ${COMP_WORDS[2]} in
 		check) compopt -o filenames && mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+		sets) _ward_sets '--json --policy --workspace' ;;
 		trust | untrust) compopt -o filenames && mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
 		show)
 			if [[ $previous == --policy ]]; then
@@ -101,7 +117,7 @@ _ward()
 	doctor | log) words='--json --help' ;;
 	show) words='last --json' ;;
 	audit) words='verify export' ;;
-	policy) words='check show trust untrust --help' ;;
+	policy) words='check show sets trust untrust --help' ;;
 	grants) words='--json --session revoke' ;;
 	session) words='--json end' ;;
 	serve) words='--stdio' ;;

@@ -49,17 +49,18 @@ static int check(const struct request *request, struct error **ret_error)
 		fail(ret_error, E_USAGE, "level container is not built into this version");
 		return error_hint(ret_error, "use --level restricted");
 	}
-	if (request->network == NETWORK_RESTRICTED || request->allow_hosts.count) {
-		fail(ret_error, E_USAGE, "a restricted network is not built into this version");
-		return error_hint(ret_error, "use --net none or --net full");
-	}
-	if (request->network == NETWORK_FULL && request->deny_hosts.count) {
-		fail(ret_error, E_USAGE, "this version cannot deny single hosts");
-		return error_hint(ret_error, "use --net none");
-	}
 	if (request->level == LEVEL_NONE && request->deny_calls.count) {
 		fail(ret_error, E_USAGE, "system calls cannot be denied without the sandbox");
 		return error_hint(ret_error, "leave out --level none");
+	}
+	if (request->level == LEVEL_NONE && request->deny_hosts.count) {
+		fail(ret_error, E_USAGE, "hosts cannot be denied without the sandbox");
+		return error_hint(ret_error, "leave out --level none");
+	}
+	if (request->level == LEVEL_NONE && request->publish.count) {
+		fail(ret_error, E_USAGE, "there are no ports to publish without the sandbox");
+		return error_hint(ret_error, "leave out --level none, or --publish: the command's "
+					     "ports are the host's then");
 	}
 	if (request->agent && (r = session_check_agent(request->agent, ret_error)) < 0)
 		return r;

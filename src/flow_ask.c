@@ -52,7 +52,10 @@ static int settle(struct flow *flow, const char *stage, const struct ask *questi
 				answer_names[answer->kind],
 				answer->kind == ANSWER_NOBODY ? NULL : scope_names[answer->scope],
 				answer->by, answer->reason,
-				answer->kind == ANSWER_APPROVE ? grants : NULL, kept ? id : NULL),
+				answer->kind == ANSWER_APPROVE ? grants : NULL, kept ? id : NULL,
+				question->domains && answer->kind == ANSWER_APPROVE
+					? &answer->domains
+					: NULL),
 			ret_error);
 	if (r == 0 && answer->kind != ANSWER_NOBODY && answer->scope == SCOPE_ALWAYS)
 		r = answer_keep_always(answer, question, ret_error);
@@ -168,6 +171,16 @@ static void take_set(struct ask *question, struct list *grants)
 	question->always_rule = question->set_rule;
 }
 
+/* The hosts are those that the person has left or written there. */
+static void take_domains(const struct answer *answer, struct list *grants)
+{
+	struct list taken = {0};
+
+	domains_grants(grants, &answer->domains, &taken);
+	list_done(grants);
+	*grants = taken;
+}
+
 int flow_put(struct flow *flow, const char *stage, struct ask *question, struct list *grants,
 	     struct answer *ret_answer, struct error **ret_error)
 {
@@ -175,12 +188,14 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 	const struct event_run run = flow_event(flow);
 	_cleanup_free_ char *command = shown_command(request), *reason = shown_reason(request);
 	_cleanup_(rules_done) struct rules rules = {0};
-	/* Without the sandbox a yes means this command and no other. */
-	bool kind = flow->key.covers && !flow_is_altered(flow->request) &&
+	/* Without the sandbox a yes means this command and no other; so it does for code with a
+	 * network. */
+	bool kind = flow->key.covers && !flow_is_altered(flow->request) && !question->operation &&
 		    !list_has(grants, "unsandboxed");
 	int r;
 
-	question->command = command;
+	if (!question->command)
+		question->command = command;
 	question->cwd = request->cwd;
 	question->agent = request->agent;
 	question->session = flow->session.id;
@@ -206,6 +221,8 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 		r = ask_terminal(question, ret_answer, ret_error);
 	if (r == 0 && ret_answer->whole_set)
 		take_set(question, grants);
+	if (r == 0 && question->domains)
+		take_domains(ret_answer, grants);
 	return r < 0 ? r : settle(flow, stage, question, ret_answer, grants, ret_error);
 }
 
@@ -235,14 +252,27 @@ static int reject(struct flow *flow, const struct answer *answer, struct error *
 int flow_ask_first(struct flow *flow, struct error **ret_error)
 {
 	struct ask question = {.kind = ASK_BEFORE, .why = flow->verdict.reason};
-	_cleanup_list_ struct list grants = {0};
+	_cleanup_list_ struct list grants = {0}, domains = {0};
+	_cleanup_free_ char *command = NULL, *code = NULL;
 	struct answer answer = {0};
 	int r;
 
+	if (list_has(&flow->verdict.wanted, "profile code-net")) {
+		r = flow_domains(flow, &domains, ret_error);
+		if (r < 0)
+			return r;
+		flow_show_code(flow->request, &command, &code);
+		question.operation = "networked code";
+		question.command = command;
+		question.code = code;
+		question.domains = &domains;
+	}
 	for (size_t i = 0; i < flow->verdict.wanted.count; i++)
 		list_add(&grants, flow->verdict.wanted.items[i]);
 	for (size_t i = 0; i < flow->verdict.brought.count; i++)
 		list_add(&grants, flow->verdict.brought.items[i]);
+	for (size_t i = 0; i < domains.count; i++)
+		list_add_printf(&grants, "connect %s", domains.items[i]);
 	r = flow_put(flow, "ask", &question, &grants, &answer, ret_error);
 	if (r == 0 && answer.kind != ANSWER_APPROVE) {
 		flow->result->verdict = verdict_name(VERDICT_DENY);
@@ -335,11 +365,7 @@ int flow_escalate(struct flow *flow, struct error **ret_error)
 		flow_say(flow, "it cannot be run again: its standard input was already read");
 		return 0;
 	}
-	question.why =
-		list_has(&missing, "connect *")
-			? "the sandbox refused what it needs; a yes opens the whole network, "
-			  "this version cannot open single hosts"
-			: "the sandbox refused what it needs";
+	question.why = "the sandbox refused what it needs";
 	question.retry_reason = list_has(&missing, "unsandboxed")
 					? "command failed; retry without sandbox?"
 					: "command failed; retry with what it was refused?";

@@ -3,6 +3,8 @@
  * rlimits and file systems, and the supervisor that counts the rest. */
 #include "flow_state.h"
 
+#include <unistd.h>
+
 /* Enough for any build, and an end for a fork bomb. */
 enum { PROCESSES = 8192, TASKS_PER_PROCESS = 16 };
 
@@ -17,6 +19,10 @@ void flow_make_group(struct flow *flow, bool sandboxed)
 
 	decide_limits(flow->request, flow->policy, &limits);
 	wanted = cgroup_wanted(&limits);
+	/* A program at a terminal may own the screen, and must stand still while a person is asked
+	 * there. */
+	if (sandboxed && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && flow_is_attended())
+		wanted |= CGROUP_FREEZER;
 	if (wanted)
 		flow->group =
 			cgroup_make(flow->result->run, &limits, wanted,

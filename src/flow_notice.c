@@ -50,12 +50,9 @@ void flow_notice_environment(struct flow *flow)
 		 buffer_text(&names));
 }
 
-/* What the policy asks for and this version cannot give is said, not passed over. */
+/* What the policy says and what is not taken is said, not passed over. */
 void flow_notice_policy(struct flow *flow)
 {
-	if (flow->verdict.network == NETWORK_RESTRICTED)
-		list_add(&flow->result->warnings,
-			 "a restricted network is not built into this version: there is none");
 	for (size_t i = 0; i < flow->policy->warnings.count; i++)
 		list_add(&flow->result->warnings, flow->policy->warnings.items[i]);
 	if (flow->policy->ignored.count && flow->session.fresh)

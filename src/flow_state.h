@@ -100,6 +100,14 @@ bool flow_may_ask_in_place(const struct flow *flow);
  * ANSWER_NOBODY, and nothing recorded, where nobody sits there. */
 int flow_put(struct flow *flow, const char *stage, struct ask *question, struct list *grants,
 	     struct answer *ret_answer, struct error **ret_error);
+/* flow_code.c: the code that a request runs, and the command with it left out; either may be NULL.
+ * Caller frees. */
+void flow_show_code(const struct request *request, char **ret_command, char **ret_code);
+/* The hosts that it asks for, sets taken apart. */
+int flow_domains(const struct flow *flow, struct list *ret_domains, struct error **ret_error);
+/* Where sets of hosts are looked for; borrows from the flow and from writable, which it fills. */
+struct sets_places;
+void flow_places(const struct flow *flow, struct list *writable, struct sets_places *ret_places);
 /* flow_wish.c: answers all that waits for an answer, by asking where that was not answered yet.
  * What cannot be recorded ends the run, as an abort does; flow_escalate then says so. */
 void flow_serve_wishes(struct flow *flow);

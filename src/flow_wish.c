@@ -4,6 +4,7 @@
 #include "flow_state.h"
 #include "base/escape.h"
 #include "base/units.h"
+#include "decide/sets.h"
 #include "decide/sockets.h"
 
 #include <arpa/inet.h>
@@ -12,13 +13,14 @@
 
 enum {
 	QUESTIONS_MOST = 32, /* in one run: a program must not be able to wear a person down */
+	SET_SHOWN = 4,	     /* hosts of a set that are named beside it; a key shows them all */
 	MISSED_MS = 500,     /* a call that a signal interrupted comes again within this time */
 };
 
 /* The wish that is asked about: it may be gone before the person has answered. */
 struct asked {
 	struct flow *flow;
-	char *operation, *object, *program;
+	char *operation, *object, *program, *permission;
 	uint64_t missed; /* since when it is not there; 0: it is */
 };
 
@@ -27,6 +29,7 @@ static void asked_done(struct asked *asked)
 	free(asked->operation);
 	free(asked->object);
 	free(asked->program);
+	free(asked->permission);
 }
 
 static void serve_others(void *data)
@@ -39,8 +42,10 @@ static void serve_others(void *data)
 static bool is_obsolete(void *data)
 {
 	struct asked *asked = data;
-	const struct wish *wish = observer_wish(asked->flow->observer);
+	const struct wish *wish;
 
+	run_look(asked->flow->run); /* which may end it */
+	wish = observer_wish(asked->flow->observer);
 	if (wish && strcmp(wish->operation, asked->operation) == 0 &&
 	    strcmp(wish->object, asked->object) == 0) {
 		asked->missed = 0;
@@ -56,26 +61,16 @@ static bool is_socket(const struct wish *wish)
 	return strcmp(wish->operation, "unix") == 0;
 }
 
-/* The address that has to be listed itself, because its name alone does not open it; as it is
- * written in a pattern. False where there is none. */
-static bool address_beside_name(const struct wish *wish, char text[static INET6_ADDRSTRLEN + 16])
+/* Exactly what it wants. Where a name is allowed and leads to an address that must be named itself,
+ * that address. */
+static void add_permission(const struct wish *wish, struct list *grants)
 {
-	if (is_socket(wish) || !wish->warning || !wish->address || !wish->host ||
-	    strcmp(wish->host, wish->address) == 0)
-		return false;
-	snprintf(text, INET6_ADDRSTRLEN + 16, strchr(wish->address, ':') ? "[%s]:%u" : "%s:%u",
-		 wish->address, wish->port);
-	return true;
-}
-
-/* Exactly what a yes creates. */
-static void list_grants(const struct wish *wish, struct list *grants)
-{
-	char address[INET6_ADDRSTRLEN + 16];
-
-	list_add_printf(grants, "%s %s", wish->operation, wish->object);
-	if (address_beside_name(wish, address))
-		list_add_printf(grants, "connect %s", address);
+	if (is_socket(wish) || !wish->warning || !wish->address)
+		list_add_printf(grants, "%s %s", wish->operation, wish->object);
+	else if (strchr(wish->address, ':'))
+		list_add_printf(grants, "connect [%s]:%u", wish->address, wish->port);
+	else
+		list_add_printf(grants, "connect %s:%u", wish->address, wish->port);
 }
 
 /* IPv4 as a mapped address. */
@@ -90,41 +85,81 @@ static bool parse_address(const char *text, struct in6_addr *ret_address)
 }
 
 /* What was said to others of this run covers this one, too: all of a set, or a whole host. */
-static bool is_granted(const struct flow *flow, const struct wish *wish, const struct list *grants)
+static bool is_granted(const struct flow *flow, const struct wish *wish, const char *permission)
 {
 	struct host_rules rules = {0};
 	struct in6_addr address;
-	bool granted = true;
+	bool granted = list_has(&flow->granted, permission);
 
-	for (size_t i = 0; i < grants->count; i++)
-		granted = granted && list_has(&flow->granted, grants->items[i]);
 	if (granted || is_socket(wish))
 		return granted;
 	for (size_t i = 0; i < flow->granted.count; i++)
 		if (strncmp(flow->granted.items[i], "connect ", 8) == 0)
 			(void)host_rules_add(&rules, flow->granted.items[i] + 8, /* deny= */ false,
 					     /* ret_error= */ NULL);
-	if (wish->host && strcmp(wish->host, wish->address ? wish->address : "") != 0)
-		granted = !wish->warning &&
-			  host_rules_name(&rules, wish->host, wish->port) == HOST_ALLOWED;
-	else
-		granted = parse_address(wish->address, &address) &&
-			  host_rules_address(&rules, &address, wish->port, /* named= */ false,
+	/* A name alone does not open what must be named itself. */
+	if (parse_address(wish->warning ? wish->address : wish->host, &address))
+		granted = host_rules_address(&rules, &address, wish->port, /* named= */ false,
 					     NULL) == HOST_ALLOWED;
+	else
+		granted = !wish->warning && wish->host &&
+			  host_rules_name(&rules, wish->host, wish->port) == HOST_ALLOWED;
 	host_rules_done(&rules);
 	return granted;
 }
 
-static bool is_refused(const struct flow *flow, const struct list *grants)
+static void add_hosts(const struct list *hosts, struct list *grants)
 {
-	for (size_t i = 0; i < grants->count; i++)
-		if (list_has(&flow->refused, grants->items[i]))
-			return true;
-	return false;
+	for (size_t i = 0; i < hosts->count; i++) {
+		_cleanup_free_ char *grant = NULL;
+
+		if (asprintf(&grant, "connect %s", hosts->items[i]) < 0)
+			abort();
+		if (!list_has(grants, grant))
+			list_add(grants, grant);
+	}
 }
 
-/* "docker: equal to root", "udp, private address". Caller frees. */
-static char *make_note(const struct wish *wish, const struct known_socket *socket)
+/* The set that it belongs to, and what a yes to all of that would create, itself first. Where only
+ * the workspace says that it belongs to one, that lends it no name, and what really does is not
+ * mixed with it. Caller frees; NULL: none. */
+static char *find_set(const struct flow *flow, const struct wish *wish, const char *permission,
+		      struct list *set_grants)
+{
+	_cleanup_list_ struct list hosts = {0}, suggested = {0}, writable = {0};
+	struct sets_places places;
+	char *name;
+
+	if (is_socket(wish) || wish->warning)
+		return NULL;
+	flow_places(flow, &writable, &places);
+	name = sets_of(wish->host, wish->port, wish->program, &places, &hosts, &suggested);
+	if (!name)
+		return NULL;
+	list_add(set_grants, permission);
+	add_hosts(hosts.count ? &hosts : &suggested, set_grants);
+	if (set_grants->count == 1 || hosts.count == 0)
+		free(STEAL(name));
+	if (set_grants->count == 1)
+		return NULL; /* there is nobody else in it */
+	return name ? name : strdup("named in the workspace");
+}
+
+static void describe_set(const char *set, const struct list *set_grants, struct buffer *note)
+{
+	size_t shown = MIN(set_grants->count - 1, (size_t)SET_SHOWN);
+
+	buffer_printf(note, "%s:", set);
+	for (size_t i = 1; i <= shown; i++)
+		buffer_printf(note, "%s %s", i > 1 ? "," : "",
+			      set_grants->items[i] + strlen("connect "));
+	if (set_grants->count - 1 > shown)
+		buffer_printf(note, " and %zu more", set_grants->count - 1 - shown);
+}
+
+/* "docker: equal to root", "udp, which is 10.1.2.3", "registry:python: pypi.org". Caller frees. */
+static char *make_note(const struct wish *wish, const struct known_socket *socket, const char *set,
+		       const struct list *set_grants)
 {
 	_cleanup_buffer_ struct buffer note = {0};
 
@@ -132,8 +167,12 @@ static char *make_note(const struct wish *wish, const struct known_socket *socke
 		buffer_printf(&note, "%s: %s", socket->name, socket->means);
 	else if (strcmp(wish->protocol, "udp") == 0)
 		buffer_add_text(&note, "udp");
-	if (wish->warning)
-		buffer_printf(&note, "%s%s", note.length ? ", " : "", wish->warning);
+	if (note.length && (wish->warning || set))
+		buffer_add_text(&note, ", ");
+	if (wish->warning && wish->address)
+		buffer_printf(&note, "which is %s", wish->address);
+	else if (set)
+		describe_set(set, set_grants, &note);
 	return buffer_steal(&note);
 }
 
@@ -146,17 +185,30 @@ static char *make_why(const struct wish *wish, const struct known_socket *socket
 	else if (is_socket(wish))
 		buffer_add_text(&why, "a socket of the host: whatever listens there runs outside "
 				      "the sandbox, and does what it is told");
+	else if (wish->warning)
+		buffer_printf(&why, "%s; the connection waits", wish->warning);
 	else
 		buffer_add_text(&why, "no rule allows it; the connection waits, and nothing was "
 				      "sent yet, not even its name");
-	if (!is_socket(wish) && wish->warning) {
-		buffer_printf(&why, ". It leads to a place that must be named itself (%s",
-			      wish->warning);
-		if (wish->address)
-			buffer_printf(&why, ", %s", wish->address);
-		buffer_add_text(&why, ")");
-	}
 	return buffer_steal(&why);
+}
+
+/* A no that still holds names it: this run's, or the session's. */
+static bool is_refused(const struct flow *flow, const char *permission)
+{
+	bool altered = flow->grants.count && flow_is_altered(flow->request);
+
+	if (list_has(&flow->refused, permission))
+		return true;
+	for (size_t i = 0; i < flow->grants.count; i++) {
+		const struct grant *grant = &flow->grants.items[i];
+
+		if (grant->refusal && list_has(&grant->permissions, permission) &&
+		    (grant_covers(grant, flow->key.exact, &flow->assessment) ||
+		     (!altered && grant_covers(grant, flow->key.text, &flow->assessment))))
+			return true;
+	}
+	return false;
 }
 
 /* The run cannot go on: what must be recorded before it takes effect could not be. */
@@ -167,12 +219,9 @@ static void give_up(struct flow *flow, struct error *failure)
 	run_end(flow->run);
 }
 
-static void note_refusal(struct flow *flow, const struct asked *asked, const struct list *grants,
-			 const struct answer *answer)
+static void note_refusal(struct flow *flow, const struct asked *asked, const struct answer *answer)
 {
-	for (size_t i = 0; i < grants->count; i++)
-		if (!list_has(&flow->refused, grants->items[i]))
-			list_add(&flow->refused, grants->items[i]);
+	list_add(&flow->refused, asked->permission);
 	if (answer->reason) {
 		_cleanup_buffer_ struct buffer text = {0};
 
@@ -195,8 +244,12 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 	_cleanup_(asked_done) struct asked asked = {.flow = flow,
 						    .operation = strdup(wish->operation),
 						    .object = strdup(wish->object),
-						    .program = strdup(wish->program)};
-	_cleanup_free_ char *note = make_note(wish, socket), *why = make_why(wish, socket);
+						    .program = strdup(wish->program),
+						    .permission = strdup(grants->items[0])};
+	_cleanup_list_ struct list set_grants = {0};
+	_cleanup_free_ char *set = find_set(flow, wish, grants->items[0], &set_grants),
+			    *note = make_note(wish, socket, set, &set_grants),
+			    *why = make_why(wish, socket);
 	const struct meanwhile meanwhile = {observer_fd(flow->observer), serve_others, is_obsolete,
 					    &asked};
 	struct ask question = {.kind = ASK_IN_PLACE,
@@ -204,6 +257,8 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 			       .object = asked.object,
 			       .note = note,
 			       .why = why,
+			       .set = set,
+			       .set_grants = &set_grants,
 			       .meanwhile = &meanwhile};
 	_cleanup_answer_ struct answer answer = {0};
 	struct error *error = NULL;
@@ -216,7 +271,7 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 	if (answer.kind == ANSWER_NOBODY)
 		return "none";
 	if (answer.kind != ANSWER_APPROVE) {
-		note_refusal(flow, &asked, grants, &answer);
+		note_refusal(flow, &asked, &answer);
 		return "denied";
 	}
 	for (size_t i = 0; i < grants->count; i++)
@@ -231,10 +286,10 @@ static const char *answer_wish(struct flow *flow, const struct wish *wish)
 
 	if (flow->aborted || flow->failure)
 		return "none";
-	list_grants(wish, &grants);
-	if (is_granted(flow, wish, &grants))
+	add_permission(wish, &grants);
+	if (is_granted(flow, wish, grants.items[0]))
 		return "granted";
-	if (is_refused(flow, &grants))
+	if (is_refused(flow, grants.items[0]))
 		return "denied";
 	if (flow->questions == QUESTIONS_MOST) {
 		flow->questions++;

@@ -73,6 +73,27 @@ static json_t *risk_object(const struct assessment *assessment)
 	return object;
 }
 
+/* What of the network would be open, before anybody is asked. */
+static json_t *network_object(const struct verdict *verdict)
+{
+	json_t *object = json_object(), *allow = json_array(), *deny = json_array();
+	const struct host_rules *hosts = &verdict->permissions.hosts;
+	const struct list *publish = &verdict->permissions.publish;
+
+	for (size_t i = 0; i < hosts->count; i++) {
+		bool denied;
+		const char *pattern = host_rules_pattern(hosts, i, &denied);
+
+		json_array_append_new(denied ? deny : allow, json_string(pattern));
+	}
+	json_put_text(object, "mode", network_name(verdict_reach(verdict)));
+	json_put(object, "allow", allow);
+	json_put(object, "deny", deny);
+	json_put(object, "publish",
+		 texts(object, (const char *const *)publish->items, publish->count));
+	return object;
+}
+
 static json_t *check_object(const struct checked *checked)
 {
 	const struct plan *plan = checked->plan;
@@ -84,6 +105,7 @@ static json_t *check_object(const struct checked *checked)
 	json_put_text(object, "class", class_name(checked->assessment->class));
 	json_put_text(object, "verdict", verdict_name(checked->verdict->kind));
 	json_put_text(object, "level", level_name(checked->verdict->level));
+	json_put(object, "network", network_object(checked->verdict));
 	json_put_text(object, "source", checked->verdict->source);
 	json_put_text(object, "rule", checked->verdict->rule);
 	json_put_text(object, "reason", checked->verdict->reason);
@@ -155,6 +177,24 @@ static void print_reach(const struct assessment *assessment)
 	       assessment->confidence * 100);
 }
 
+static void print_network(const struct verdict *verdict)
+{
+	const struct host_rules *hosts = &verdict->permissions.hosts;
+	const struct list *publish = &verdict->permissions.publish;
+
+	printf("  network: %s", network_name(verdict_reach(verdict)));
+	for (size_t i = 0; i < hosts->count; i++) {
+		bool denied;
+		const char *pattern = host_rules_pattern(hosts, i, &denied);
+
+		fputs(denied ? ", never " : ", ", stdout);
+		output_text(COLOUR_NONE, pattern);
+	}
+	for (size_t i = 0; i < publish->count; i++)
+		printf(", published %s", publish->items[i]);
+	putchar('\n');
+}
+
 static void print_text(const struct checked *checked)
 {
 	static const char *const ends[] = {
@@ -188,6 +228,7 @@ static void print_text(const struct checked *checked)
 		output_text(COLOUR_NONE, checked->verdict->reason);
 		putchar('\n');
 	}
+	print_network(checked->verdict);
 	printf("  approval policy: %s\n", approval_name(checked->verdict->approval));
 	printf("  verdict: %s (%s), level %s: %s\n", verdict_name(checked->verdict->kind),
 	       checked->verdict->source, level_name(checked->verdict->level),

@@ -3,6 +3,7 @@
 #include "options_table.h"
 #include "../../src/base/path.h"
 #include "../../src/base/units.h"
+#include "../../src/decide/network.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -18,11 +19,13 @@ const char options_help[] =
 	"  --write P              let it write P as well: a file, a directory, a glob\n"
 	"  --read-only P          let it read P, but not write it\n"
 	"  --deny P               mask P: a path or a glob such as '**/*.pem'\n"
-	"  --net none|full        the network: none (default), or the host's\n"
+	"  --net none|restricted|full  the network: none (default), the hosts named, the host's\n"
+	"  --allow-host H         let it reach H: example.org:443, '*.example.org', 192.0.2.0/24,\n"
+	"                         registry:npm; localhost:5432 is a port of this machine\n"
+	"  --deny-host H          never let it reach H, whatever else is allowed\n"
+	"  --publish PORT[:INSIDE]  a port of the sandbox on this machine's loopback\n"
 	"  --allow-socket S       a unix socket of the host: docker (equal to root), x11 ... or a "
 	"path\n"
-	"  --allow-host H  --deny-host H  hosts of a restricted network; not built into this "
-	"version\n"
 	"  --allow-syscall NAME   a system call that commands do not have otherwise\n"
 	"  --deny-syscall NAME    a system call that this command is not to have\n"
 	"  --require WALL         run only if this wall stands\n"
@@ -82,8 +85,9 @@ const struct option options_table[] = {
 	{"--read-only", LIST, offsetof(struct request, read_only)},
 	{"--deny", LIST, offsetof(struct request, deny)},
 	{"--allow-socket", LIST, offsetof(struct request, sockets)},
-	{"--allow-host", LIST, offsetof(struct request, allow_hosts)},
-	{"--deny-host", LIST, offsetof(struct request, deny_hosts)},
+	{"--allow-host", HOST, offsetof(struct request, allow_hosts)},
+	{"--deny-host", HOST, offsetof(struct request, deny_hosts)},
+	{"--publish", PUBLISH, offsetof(struct request, publish)},
 	{"--allow-syscall", LIST, offsetof(struct request, allow_calls)},
 	{"--deny-syscall", LIST, offsetof(struct request, deny_calls)},
 	{"--require", LIST, offsetof(struct request, require)},
@@ -155,6 +159,13 @@ static int set(const struct option *option, const char *value, struct request *r
 		}
 		list_add(field, value);
 		return 0;
+	case HOST:
+	case PUBLISH:
+		found = option->kind == HOST ? network_check_host(value, ret_error)
+					     : network_check_publish(value, ret_error);
+		if (found == 0)
+			list_add(field, value);
+		return found;
 	case SIZE:
 		return parse_size(value, field, ret_error);
 	case DURATION:

@@ -52,6 +52,8 @@ static const char *const *words_of(const struct option *option, const struct req
 		break;
 	case LIST:
 	case VARIABLE:
+	case HOST:
+	case PUBLISH:
 		return list->count ? (const char *const *)list->items : one;
 	case SIZE:
 		one[0] = *ret_made = number ? amount_text(number, bytes) : NULL;

@@ -18,6 +18,8 @@ enum kind {
 	APPROVAL,
 	PREFERENCE,
 	VARIABLE, /* NAME=VALUE into a list */
+	HOST,	  /* into a list */
+	PUBLISH,  /* OUTSIDE[:INSIDE] into a list */
 	HELP,
 };
 

@@ -3,9 +3,11 @@
 #include "options.h"
 #include "output.h"
 #include "policy_flags.h"
+#include "policy_sets.h"
 #include "policy_show.h"
 #include "verbs.h"
 #include "../../src/base/path.h"
+#include "../../src/decide/sets.h"
 #include "../../src/record/state.h"
 #include "../../src/sandbox/walls.h"
 
@@ -16,6 +18,7 @@ static const char help[] =
 	"usage: ward policy check [FILE...]\n"
 	"       ward policy show [--json] [--policy FILE]\n"
 	"       ward policy show --flags [OPTION of ward run...]\n"
+	"       ward policy sets [--json] [NAME]\n"
 	"       ward policy trust [DIR]\n"
 	"       ward policy untrust [DIR]\n"
 	"\n"
@@ -29,6 +32,10 @@ static const char help[] =
 	"ward "
 	"run\n"
 	"behind it are laid over the policy.\n"
+	"\n"
+	"sets lists the sets of hosts that a policy can name (registry:python, forge:git ...), or "
+	"one of\n"
+	"them, with their hosts and where each comes from.\n"
 	"\n"
 	"trust says what DIR/.ward.yaml would widen and from then on believes the file as it is "
 	"now;\n"
@@ -105,6 +112,28 @@ static void check_others(const struct words *words, const char *file)
 	}
 }
 
+/* A file about sets is known by its name. */
+static int check_one(const struct words *words, const char *path, struct list *warnings,
+		     struct error **ret_error)
+{
+	return strcmp(path_last(path), "sets.yaml") == 0
+		       ? sets_check_file(path, ret_error)
+		       : policy_check_file(path, words->places.walls, warnings, ret_error);
+}
+
+static int check_sets(const struct words *words)
+{
+	_cleanup_list_ struct list files = {0};
+	_cleanup_error_ struct error *error = NULL;
+	int r = policy_sets_check(&words->places, &files, &error);
+
+	for (size_t i = 0; i < files.count; i++)
+		print_ok(files.items[i]);
+	if (r < 0)
+		print_place(error);
+	return r < 0 ? EXIT_FAULT : 0;
+}
+
 static int check(const struct words *words, struct error **ret_error)
 {
 	_cleanup_policy_ struct policy *policy = NULL;
@@ -116,7 +145,7 @@ static int check(const struct words *words, struct error **ret_error)
 		_cleanup_list_ struct list warnings = {0};
 		_cleanup_error_ struct error *fault = NULL;
 
-		if (policy_check_file(words->rest[i], words->places.walls, &warnings, &fault) < 0) {
+		if (check_one(words, words->rest[i], &warnings, &fault) < 0) {
 			print_place(fault);
 			status = EXIT_FAULT;
 		} else {
@@ -126,6 +155,7 @@ static int check(const struct words *words, struct error **ret_error)
 	}
 	if (words->count > 0)
 		return status;
+	status = check_sets(words);
 	if (policy_load(&words->places, &policy, &error) < 0) {
 		check_others(words, error->file);
 		print_place(error);
@@ -136,7 +166,7 @@ static int check(const struct words *words, struct error **ret_error)
 	if (!policy->configured)
 		printf("no policy file here: what is built in holds\n");
 	print_list("warning: ", &policy->warnings);
-	return 0;
+	return status;
 }
 
 /* The flags, and back: read again they give the same sandbox, and the same flags. */
@@ -196,6 +226,16 @@ static int show(const struct words *words, struct error **ret_error)
 		policy_print(policy);
 	}
 	return 0;
+}
+
+static int sets(const struct words *words, struct error **ret_error)
+{
+	if (words->count > 1) {
+		fail(ret_error, E_USAGE, "one set at a time");
+		return error_hint(ret_error, "`ward policy --help` lists what there is");
+	}
+	return policy_sets(&words->places, words->count ? words->rest[0] : NULL, words->json,
+			   ret_error);
 }
 
 /* The directory that is meant, absolute. Caller frees. */
@@ -266,7 +306,8 @@ static int untrust(const struct words *words, struct error **ret_error)
 static const struct {
 	const char *name;
 	int (*act)(const struct words *words, struct error **ret_error);
-} acts[] = {{"check", check}, {"show", show}, {"trust", trust}, {"untrust", untrust}};
+} acts[] = {
+	{"check", check}, {"show", show}, {"sets", sets}, {"trust", trust}, {"untrust", untrust}};
 
 static int act_on(const char *name, struct words *words, struct error **ret_error)
 {
@@ -339,7 +380,7 @@ int verb_policy(int argc, char **argv)
 		}
 	}
 	if (optind == argc)
-		return output_usage("policy", "what? check, show, trust or untrust");
+		return output_usage("policy", "what? check, show, sets, trust or untrust");
 	words.rest = argv + optind + 1;
 	words.count = (size_t)(argc - optind - 1);
 	r = act_on(argv[optind], &words, &error);

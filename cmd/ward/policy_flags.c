@@ -15,6 +15,7 @@ static const struct {
 	{offsetof(struct sandbox_policy, deny), offsetof(struct request, deny)},
 	{offsetof(struct sandbox_policy, allow_hosts), offsetof(struct request, allow_hosts)},
 	{offsetof(struct sandbox_policy, deny_hosts), offsetof(struct request, deny_hosts)},
+	{offsetof(struct sandbox_policy, publish), offsetof(struct request, publish)},
 	{offsetof(struct sandbox_policy, sockets), offsetof(struct request, sockets)},
 	{offsetof(struct sandbox_policy, keep_env), offsetof(struct request, keep_environment)},
 	{offsetof(struct sandbox_policy, require), offsetof(struct request, require)},
@@ -80,5 +81,10 @@ int policy_to_request(const struct policy *policy, const struct request *flags,
 	ret_request->level = flags->has_level ? flags->level : sandbox->level;
 	ret_request->network = flags->has_network ? flags->network : sandbox->network;
 	ret_request->approval = flags->has_approval ? flags->approval : policy->approval;
+	/* In a network of none nothing is open, and flags that say both contradict each other. */
+	if (ret_request->network == NETWORK_NONE) {
+		list_done(&ret_request->allow_hosts);
+		list_done(&ret_request->publish);
+	}
 	return 0;
 }

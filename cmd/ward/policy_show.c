@@ -136,6 +136,7 @@ static void print_sandbox(const char *indent, const struct sandbox_policy *sandb
 	       sandbox->has_network ? "" : "  # default");
 	print_list(deeper, "allow", &sandbox->allow_hosts);
 	print_list(deeper, "deny", &sandbox->deny_hosts);
+	print_list(deeper, "publish", &sandbox->publish);
 	print_list(indent, "sockets", &sandbox->sockets);
 	print_limits(indent, &sandbox->limits);
 	if (sandbox->keep_env.count + sandbox->set_env.count > 0)
@@ -224,6 +225,7 @@ static json_t *sandbox_object(const struct sandbox_policy *sandbox)
 	json_put_text(network, "mode", network_name(sandbox->network));
 	json_put_list(network, "allow", &sandbox->allow_hosts);
 	json_put_list(network, "deny", &sandbox->deny_hosts);
+	json_put_list(network, "publish", &sandbox->publish);
 	json_put(object, "network", network);
 	json_put_list(object, "sockets", &sandbox->sockets);
 	json_put(object, "limits", bounds);

@@ -34,7 +34,7 @@ const char *address_range_name(enum address_range range);
 
 enum host_access { HOST_UNLISTED, HOST_ALLOWED, HOST_DENIED };
 
-struct host_rule; /* in hosts.c */
+struct host_rule; /* in host_pattern.h */
 struct host_rules {
 	struct host_rule *items;
 	size_t count;

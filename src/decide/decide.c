@@ -2,6 +2,7 @@
 /* Policy, assessment, flags and remembered answers brought together into one verdict. The caller's
  * flags are the caller's own word and are laid over the policy. */
 #include "decide.h"
+#include "network.h"
 #include "permissions.h"
 #include "policy.h"
 #include "../base/path.h"
@@ -23,7 +24,8 @@ static void recall(const struct matter *matter, struct standing *standing, struc
 	for (size_t i = 0; matter->grants && i < matter->grants->count; i++) {
 		const struct grant *grant = &matter->grants->items[i];
 
-		if (!covers(matter, grant))
+		/* A no that names permissions is one to these alone. */
+		if (!covers(matter, grant) || (grant->refusal && grant->permissions.count))
 			continue;
 		standing->refused |= grant->refusal;
 		standing->approved |= !grant->refusal;
@@ -148,6 +150,11 @@ static void collect_rules(const struct matter *matter, struct list *permissions)
 			list_add(permissions, match->permissions.items[p]);
 }
 
+bool decide_is_networked_code(const struct request *request)
+{
+	return request->profile && strcmp(request->profile, CODE_NET) == 0;
+}
+
 static void give_reason(const struct matter *matter, const struct standing *standing,
 			const struct rule *rule, struct verdict *verdict)
 {
@@ -157,6 +164,8 @@ static void give_reason(const struct matter *matter, const struct standing *stan
 		verdict->reason = strdup("a person has said no to this before, for this session");
 	else if (list_has(&verdict->wanted, "unsandboxed"))
 		verdict->reason = strdup("it is to start without the sandbox");
+	else if (list_has(&verdict->wanted, "profile " CODE_NET))
+		verdict->reason = strdup("code that reaches the network is always asked about");
 	else if (verdict->wanted.count)
 		verdict->reason = strdup("it wants more than the policy gives");
 	else if (rule && rule->kind != VERDICT_ALLOW && rule->why)
@@ -208,34 +217,44 @@ static void collect_wishes(const struct matter *matter, const struct sandbox_pol
 	if (request->escalated || request->sandbox == PREFERENCE_FORBID ||
 	    (request->foreign && request->level == LEVEL_NONE && !none_by_policy))
 		list_add(wishes, "unsandboxed");
+	/* Code with a network is always asked about, and what it may reach is what is answered. */
+	if (decide_is_networked_code(request))
+		list_add(wishes, "profile " CODE_NET);
 	if (!request->foreign)
 		return;
 	/* The rules of a project hold for the directory that they lie in. */
 	if (request->bound && strcmp(request->bound, request->workspace) != 0)
 		list_add_printf(wishes, "workspace %s", request->workspace);
 	if (request->profile && strcmp(request->profile, "agent") != 0 &&
-	    strcmp(request->profile, "code") != 0)
+	    strcmp(request->profile, "code") != 0 && !decide_is_networked_code(request))
 		list_add_printf(wishes, "profile %s", request->profile);
 	for (size_t l = 0; l < ELEMENTS(lists); l++)
 		for (size_t i = 0; i < lists[l].wished->count; i++)
 			if (!is_given(matter, lists[l].given, lists[l].wished->items[i]))
 				list_add_printf(wishes, "%s %s", lists[l].operation,
 						lists[l].wished->items[i]);
-	if (request->network == NETWORK_FULL && network != NETWORK_FULL)
-		list_add(wishes, "connect *");
+	network_wishes(request, policy, network, wishes);
 }
 
-/* Somebody has named exactly this, and said yes. */
+static bool list_gives(const struct list *given, const char *wish)
+{
+	for (size_t i = 0; i < given->count; i++)
+		if (network_permission_covers(given->items[i], wish))
+			return true;
+	return false;
+}
+
+/* Somebody has named this, and said yes. */
 static bool is_granted(const struct matter *matter, const struct rule *rule, const char *permission)
 {
-	if (list_has(matter->granted, permission) ||
-	    (rule && rule->kind == VERDICT_ALLOW && list_has(&rule->permissions, permission)))
+	if (list_gives(matter->granted, permission) ||
+	    (rule && rule->kind == VERDICT_ALLOW && list_gives(&rule->permissions, permission)))
 		return true;
 	for (size_t i = 0; matter->grants && i < matter->grants->count; i++) {
 		const struct grant *grant = &matter->grants->items[i];
 
 		if (!grant->refusal && covers(matter, grant) &&
-		    list_has(&grant->permissions, permission))
+		    list_gives(&grant->permissions, permission))
 			return true;
 	}
 	return false;
@@ -338,13 +357,15 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 	    (!matter->policy ||
 	     (r = policy_profile(matter->policy, request->profile, &policy, ret_error)) < 0))
 		return r;
+	if ((r = network_check_request(request, ret_error)) < 0)
+		return r;
 	none_by_policy = policy->has_level && policy->level == LEVEL_NONE;
 	verdict.level = request->has_level || !policy->has_level ? request->level : policy->level;
-	verdict.network = policy->has_network ? policy->network : NETWORK_NONE;
-	if (request->has_network && !request->foreign)
-		verdict.network = request->network;
-	else if (request->has_network && request->network == NETWORK_NONE)
-		verdict.network = NETWORK_NONE;
+	if (decide_is_networked_code(request) && verdict.level == LEVEL_NONE) {
+		fail(ret_error, E_USAGE, "the profile " CODE_NET " is nothing without the sandbox");
+		return error_hint(ret_error, "leave out one of --profile and --level none");
+	}
+	verdict.network = network_choose(request, policy);
 	verdict.approval = choose_approval(request, matter->policy);
 	choose_limits(request, &policy->limits, &verdict.limits);
 	for (size_t i = 0; i < policy->require.count; i++)
@@ -371,6 +392,8 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 			r = permissions_sockets(&request->sockets, &verdict.permissions, ret_error);
 		if (r == 0)
 			r = permissions_calls(request, policy, &verdict.permissions, ret_error);
+		if (r == 0)
+			r = network_permissions(matter, policy, &verdict, ret_error);
 		if (r == 0) {
 			(void)permissions_sockets(&policy->sockets, &verdict.permissions, NULL);
 			for (size_t i = 0; i < verdict.brought.count; i++)
@@ -397,6 +420,11 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 	return 0;
 }
 
+enum network verdict_reach(const struct verdict *verdict)
+{
+	return verdict->permissions.hosts.everything ? NETWORK_FULL : verdict->network;
+}
+
 void verdict_done(struct verdict *verdict)
 {
 	struct permissions *permissions = &verdict->permissions;
@@ -414,6 +442,8 @@ void verdict_done(struct verdict *verdict)
 	list_done(&permissions->own);
 	list_done(&permissions->not_deny_names);
 	list_done(&permissions->sockets);
+	host_rules_done(&permissions->hosts);
+	list_done(&permissions->publish);
 	list_done(&permissions->environment);
 	list_done(&permissions->dropped);
 	*verdict = (struct verdict){0};

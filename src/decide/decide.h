@@ -59,6 +59,11 @@ struct surroundings {
 
 struct policy;
 
+/* The profile for code that reaches the network: it runs only after a yes to it, and reaches the
+ * hosts that the yes names. */
+#define CODE_NET "code-net"
+bool decide_is_networked_code(const struct request *request);
+
 /* Everything that is looked at. Borrowed. */
 struct matter {
 	const struct request *request;
@@ -82,6 +87,8 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 void decide_limits(const struct request *request, const struct policy *policy,
 		   struct limits *ret_limits);
 void verdict_done(struct verdict *verdict);
+/* The mode as people say it: one of the sandbox's own in which everything is open is full. */
+enum network verdict_reach(const struct verdict *verdict);
 
 /* Fills environment and dropped. */
 void decide_environment(const struct request *request, const struct surroundings *surroundings,

@@ -16,7 +16,8 @@ struct grant {
 	char *session;
 	char *key, *covers;	 /* as approval_key_make gives them; covers may be NULL */
 	bool refusal;		 /* a no instead of a yes */
-	struct list permissions; /* "OPERATION RESOURCE"; empty: it may run in the sandbox */
+	struct list permissions; /* "OPERATION RESOURCE"; empty: it may run in the sandbox. A no
+				    that has any is to these, not to the command */
 	struct list reasons; /* what spoke against it then: a command with more against it is not
 				covered */
 	char *by, *reason, *command; /* who, why, and what it was said about; each may be NULL */

@@ -58,16 +58,12 @@ static struct setting *add_setting(struct reading *reading, const struct node *n
 
 static int read_value(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
-	_cleanup_free_ char *warning = NULL;
 	uint64_t number = 0;
 
 	if (node->kind != NODE_TEXT)
 		return read_wrong_kind(reading, node, "a single value", "write the value alone");
-	if (value_check(kind, node->text, reading->walls, &number, &warning, reading->ret_error) <
-	    0)
+	if (value_check(kind, node->text, reading->walls, &number, reading->ret_error) < 0)
 		return read_place_error(reading, node);
-	if (warning)
-		read_warn_at(reading->layer, node->line, node->column, warning);
 	add_setting(reading, node, kind, node->text)->number = number;
 	return 0;
 }
@@ -138,7 +134,8 @@ static int read_network(struct reading *reading, const struct node *node, enum s
 {
 	static const struct key keys[] = {{"mode", read_value, SET_NETWORK},
 					  {"allow", read_list, SET_ALLOW_HOST},
-					  {"deny", read_list, SET_DENY_HOST}};
+					  {"deny", read_list, SET_DENY_HOST},
+					  {"publish", read_list, SET_PUBLISH}};
 
 	(void)kind;
 	return read_map(reading, node, keys, ELEMENTS(keys), "network");
@@ -193,7 +190,7 @@ static int read_variables(struct reading *reading, const struct node *node, enum
 
 	for (size_t i = 0; r == 0 && i < node->count; i += 2) {
 		const struct node *key = node->items[i], *value = node->items[i + 1];
-		_cleanup_free_ char *joined = NULL, *warning = NULL;
+		_cleanup_free_ char *joined = NULL;
 		uint64_t number;
 
 		if (!value_is_variable(key->text))
@@ -203,7 +200,7 @@ static int read_variables(struct reading *reading, const struct node *node, enum
 		if (value->kind != NODE_TEXT)
 			return read_wrong_kind(reading, value, "a single value",
 					       "write the value alone");
-		if (value_check(kind, value->text, NULL, &number, &warning, reading->ret_error) < 0)
+		if (value_check(kind, value->text, NULL, &number, reading->ret_error) < 0)
 			return read_place_error(reading, value);
 		if (asprintf(&joined, "%s=%s", key->text, value->text) < 0)
 			abort();
@@ -245,8 +242,7 @@ static int read_profiles(struct reading *reading, const struct node *node, enum 
 		size_t before;
 		uint64_t number;
 
-		if (value_check(SET_PROFILE, key->text, NULL, &number, NULL, reading->ret_error) <
-		    0)
+		if (value_check(SET_PROFILE, key->text, NULL, &number, reading->ret_error) < 0)
 			return read_place_error(reading, key);
 		reading->profile = key->text;
 		add_setting(reading, key, kind, key->text);

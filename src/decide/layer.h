@@ -5,6 +5,7 @@
 
 #include "pattern.h"
 #include "policy.h"
+#include "sets.h"
 
 enum setting_kind {
 	SET_APPROVAL,
@@ -16,6 +17,7 @@ enum setting_kind {
 	SET_DENY,
 	SET_ALLOW_HOST,
 	SET_DENY_HOST,
+	SET_PUBLISH,
 	SET_SOCKET,
 	SET_KEEP_ENV,
 	SET_SET_ENV,
@@ -61,15 +63,17 @@ void rule_done(struct rule *rule);
 bool rule_matches(const struct rule *rule, const struct command *command, size_t first,
 		  const char *home);
 
-/* Checks one value; *ret_number is set for kinds that have one, *ret_warning to what is odd about
- * it. Errors have no place yet. */
+/* Checks one value; *ret_number is set for kinds that have one. Errors have no place yet. */
 int value_check(enum setting_kind kind, const char *text, const struct list *walls,
-		uint64_t *ret_number, char **ret_warning, struct error **ret_error);
-int value_check_permission(const char *text, char **ret_warning, struct error **ret_error);
+		uint64_t *ret_number, struct error **ret_error);
+int value_check_permission(const char *text, struct error **ret_error);
 bool value_is_variable(const char *name);
 /* "sandbox.limits.memory" as people write it; for profiles without the "sandbox.". */
 const char *setting_name(enum setting_kind kind);
 
+/* Names of sets of hosts that there are not: a warning, or where one is denied an error. places
+ * NULL: what is built in. */
+int lint_sets(struct layer *layer, const struct sets_places *places, struct error **ret_error);
 /* What is odd about the rules as they came to lie together. */
 void lint_rules(struct policy *policy);
 

@@ -29,6 +29,7 @@ static struct list *list_of(struct sandbox_policy *sandbox, enum setting_kind ki
 		[SET_DENY] = offsetof(struct sandbox_policy, deny),
 		[SET_ALLOW_HOST] = offsetof(struct sandbox_policy, allow_hosts),
 		[SET_DENY_HOST] = offsetof(struct sandbox_policy, deny_hosts),
+		[SET_PUBLISH] = offsetof(struct sandbox_policy, publish),
 		[SET_SOCKET] = offsetof(struct sandbox_policy, sockets),
 		[SET_KEEP_ENV] = offsetof(struct sandbox_policy, keep_env),
 		[SET_SET_ENV] = offsetof(struct sandbox_policy, set_env),
@@ -95,6 +96,7 @@ static uint64_t number_of(int (*parse)(const char *, uint64_t *, struct error **
 struct policy *merge_begin(const char *home)
 {
 	struct policy *policy = calloc(1, sizeof(*policy));
+	struct profile *code_net;
 
 	if (!policy)
 		abort();
@@ -116,6 +118,10 @@ struct policy *merge_begin(const char *home)
 				.processes = 10,
 				.time_ns = number_of(parse_duration, "30s"),
 				.idle_ns = number_of(parse_duration, "10s")};
+	/* As code, for longer; decide() gives it its network. */
+	code_net = want_profile(policy, "code-net"); /* may move the other */
+	code_net->built_in = find_profile(policy, "code")->built_in;
+	code_net->built_in.time_ns = number_of(parse_duration, "60s");
 	return policy;
 }
 
@@ -124,18 +130,22 @@ static enum level level_now(const struct policy *policy, const struct sandbox_po
 	return target->has_level ? target->level : policy->sandbox.level;
 }
 
-/* Naming hosts without a mode means the mode in which only they are reached. */
+/* Naming hosts or ports without a mode means the mode in which only they are reached. */
+static bool names_targets(const struct sandbox_policy *sandbox)
+{
+	return sandbox->allow_hosts.count + sandbox->publish.count > 0;
+}
+
 static enum network network_now(const struct policy *policy, const struct sandbox_policy *target)
 {
-	enum network base = policy->sandbox.has_network		    ? policy->sandbox.network
-			    : policy->sandbox.allow_hosts.count > 0 ? NETWORK_RESTRICTED
-								    : default_network;
+	enum network base = policy->sandbox.has_network	      ? policy->sandbox.network
+			    : names_targets(&policy->sandbox) ? NETWORK_RESTRICTED
+							      : default_network;
 
 	if (target->has_network)
 		return target->network;
-	return target != &policy->sandbox && target->allow_hosts.count > 0
-		       ? MAX(base, NETWORK_RESTRICTED)
-		       : base;
+	return target != &policy->sandbox && names_targets(target) ? MAX(base, NETWORK_RESTRICTED)
+								   : base;
 }
 
 static void set_variable(struct list *list, const char *text)
@@ -336,8 +346,8 @@ void merge_end(struct policy *policy)
 		whole.level = level_now(policy, own);
 		whole.has_level = own->has_level || base->has_level;
 		whole.network = network_now(policy, own);
-		whole.has_network = own->has_network || base->has_network ||
-				    own->allow_hosts.count + base->allow_hosts.count > 0;
+		whole.has_network = own->has_network || base->has_network || names_targets(own) ||
+				    names_targets(base);
 		for (enum setting_kind kind = 0; kind < SET_PROFILE; kind++) {
 			uint64_t *limit = limit_of(&whole.limits, kind);
 			struct list *list = list_of(&whole, kind), *from;
@@ -362,7 +372,7 @@ void merge_end(struct policy *policy)
 		*own = whole;
 	}
 	base->network = network_now(policy, base);
-	base->has_network |= base->allow_hosts.count > 0;
+	base->has_network |= names_targets(base);
 }
 
 static void clamp(struct sandbox_policy *sandbox, const struct sandbox_policy *trusted)

@@ -2,6 +2,7 @@
 /* From what the built-in policy, the policy files, the flags and the answers say to what the walls
  * are built from. */
 #include "permissions.h"
+#include "network.h"
 #include "secrets.h"
 #include "sockets.h"
 #include "worktree.h"
@@ -305,23 +306,26 @@ int permissions_sockets(const struct list *sockets, struct permissions *permissi
 		const char *wanted = sockets->items[i];
 		const struct known_socket *known = socket_named(wanted);
 		_cleanup_list_ struct list paths = {0};
-		size_t before = permissions->sockets.count;
+		bool found = false;
 		char real[PATH_MAX];
 
-		if (known)
-			socket_paths(known, &paths);
-		if (wanted[0] == '/')
+		if (wanted[0] == '/') {
 			list_add(&paths, wanted);
-		for (size_t n = 0; n < paths.count; n++)
-			if (realpath(paths.items[n], real) &&
-			    !list_has(&permissions->sockets, real))
-				list_add(&permissions->sockets, real);
-		if (!known && wanted[0] != '/') {
+		} else if (known) {
+			socket_paths(known, &paths);
+		} else {
 			fail(ret_error, E_USAGE, "'%s' is not a socket ward knows", wanted);
 			return error_hint(ret_error, "docs/policy.md lists them under `sockets`; "
 						     "any other is named by its path");
 		}
-		if (permissions->sockets.count == before)
+		for (size_t n = 0; n < paths.count; n++) {
+			if (!realpath(paths.items[n], real))
+				continue;
+			found = true;
+			if (!list_has(&permissions->sockets, real))
+				list_add(&permissions->sockets, real);
+		}
+		if (!found)
 			return fail(ret_error, E_USAGE,
 				    "there is no socket for '%s' on this machine", wanted);
 	}
@@ -391,9 +395,7 @@ void permissions_apply(const struct matter *matter, const char *permission, bool
 			call_set_add(&permissions->allow_calls, call_number(resource));
 	} else if (parse_word_in("secret", permission, length)) {
 		list_add(&verdict->keep, resource);
-	} else if (strcmp(permission, "connect *") == 0) {
-		/* Single hosts cannot be opened by this version, and all of them is not what a rule
-		 * for one of them says. */
-		verdict->network = NETWORK_FULL;
+	} else if (parse_word_in("connect host-loopback bind", permission, length)) {
+		network_apply(matter, permission, length, resource, verdict);
 	}
 }

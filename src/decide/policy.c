@@ -43,6 +43,8 @@ static int look_for_trust(struct loading *loading, const char *text, size_t leng
 static int load_layer(struct loading *loading, enum place place, const char *path)
 {
 	const struct policy_places *places = loading->places;
+	const struct sets_places sets = {
+		.home = places->home, .config_home = places->config_home, .uid = places->uid};
 	_cleanup_free_ char *text = NULL, *remedy = NULL;
 	struct layer *layer;
 	struct stamp stamp;
@@ -63,6 +65,11 @@ static int load_layer(struct loading *loading, enum place place, const char *pat
 				loading->ret_error);
 	if (r < 0)
 		return r;
+	r = lint_sets(layer, &sets, loading->ret_error);
+	if (r < 0) {
+		layer_free(layer);
+		return r;
+	}
 	layer->trusted = trusted;
 	loading->narrowed |= !trusted;
 	if (trusted)
@@ -172,6 +179,7 @@ static void sandbox_done(struct sandbox_policy *sandbox)
 	list_done(&sandbox->deny);
 	list_done(&sandbox->allow_hosts);
 	list_done(&sandbox->deny_hosts);
+	list_done(&sandbox->publish);
 	list_done(&sandbox->sockets);
 	list_done(&sandbox->keep_env);
 	list_done(&sandbox->set_env);
@@ -222,15 +230,20 @@ bool policy_same_files(const struct policy *one, const struct policy *other)
 	return true;
 }
 
-int policy_parse(const char *text, size_t length, const char *name, const struct list *walls,
-		 struct list *warnings, struct error **ret_error)
+static int parse_alone(const char *text, size_t length, const char *name, const struct list *walls,
+		       const struct sets_places *sets, struct list *warnings,
+		       struct error **ret_error)
 {
 	_cleanup_policy_ struct policy *policy = NULL;
-	struct layer *layer;
+	struct layer *layer = NULL;
 	int r = layer_parse(text, length, name, walls, /* home= */ "/home/user", &layer, ret_error);
 
-	if (r < 0)
+	if (r == 0)
+		r = lint_sets(layer, sets, ret_error);
+	if (r < 0) {
+		layer_free(layer);
 		return r;
+	}
 	policy = merge_begin(/* home= */ NULL);
 	layer->trusted = true;
 	merge_layer(policy, layer, 1, "");
@@ -242,10 +255,18 @@ int policy_parse(const char *text, size_t length, const char *name, const struct
 	return 0;
 }
 
+int policy_parse(const char *text, size_t length, const char *name, const struct list *walls,
+		 struct list *warnings, struct error **ret_error)
+{
+	return parse_alone(text, length, name, walls, /* sets= */ NULL, warnings, ret_error);
+}
+
 int policy_check_file(const char *path, const struct list *walls, struct list *warnings,
 		      struct error **ret_error)
 {
 	struct policy_places places = {.workspace = "/", .uid = geteuid()};
+	const struct sets_places sets = {
+		.home = getenv("HOME"), .config_home = getenv("XDG_CONFIG_HOME"), .uid = geteuid()};
 	_cleanup_free_ char *text = NULL;
 	struct stamp stamp = {0};
 	size_t length;
@@ -253,7 +274,7 @@ int policy_check_file(const char *path, const struct list *walls, struct list *w
 	int r = place_read(&places, PLACE_EXTRA, path, &stamp, &trusted, &text, &length, ret_error);
 
 	free(stamp.path);
-	return r < 0 ? r : policy_parse(text, length, path, walls, warnings, ret_error);
+	return r < 0 ? r : parse_alone(text, length, path, walls, &sets, warnings, ret_error);
 }
 
 int policy_profile(const struct policy *policy, const char *name, const struct sandbox_policy **ret,

@@ -32,6 +32,7 @@ struct sandbox_policy {
 	struct list read, write, read_only, deny;
 	struct list hold; /* as read_only, but opens nothing: said by a file that may only narrow */
 	struct list allow_hosts, deny_hosts;
+	struct list publish; /* OUTSIDE[:INSIDE] */
 	struct list sockets;
 	struct list keep_env, set_env;	     /* NAME; NAME=VALUE, each name once */
 	struct list require;		     /* names of walls without which nothing runs */
@@ -122,6 +123,3 @@ bool policy_match_is_certain(const struct policy *policy, const struct rule *rul
 int policy_trust(const char *state, const char *directory, struct error **ret_error);
 /* Not being trusted is no error. */
 int policy_untrust(const char *state, const char *directory, struct error **ret_error);
-
-/* Names of sets of hosts: registry:NAME. Ended by NULL. */
-extern const char *const policy_registries[];

@@ -118,12 +118,9 @@ static int check_permissions(struct reading *reading)
 				 "a rule that denies gives no permissions");
 	for (size_t i = 0; list && i < list->count; i++) {
 		const struct node *item = list->items[i];
-		_cleanup_free_ char *warning = NULL;
 
-		if (value_check_permission(item->text, &warning, reading->ret_error) < 0)
+		if (value_check_permission(item->text, reading->ret_error) < 0)
 			return read_place_error(reading, item);
-		if (warning)
-			read_warn_at(reading->layer, item->line, item->column, warning);
 		list_add(&reading->rule->permissions, item->text);
 	}
 	return 0;

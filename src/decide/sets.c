@@ -35,14 +35,21 @@ bool sets_is_name(const char *text)
 	       strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
 }
 
-int sets_check(const char *name, struct error **ret_error)
+bool sets_is_meant(const char *text)
+{
+	const char *word = word_of(text);
+
+	return word && (*word < '0' || *word > '9');
+}
+
+int sets_check(const char *name, enum error_code code, struct error **ret_error)
 {
 	if (sets_is_name(name))
 		return 0;
-	fail(ret_error, E_POLICY, "'%.100s' is not a set of hosts", name);
+	fail(ret_error, code, "'%.100s' is not a set of hosts", name);
 	error_hint(ret_error, "write registry:, forge: or model: and a word of small letters, "
 			      "digits and '-', such as registry:npm");
-	return -E_POLICY;
+	return -(int)code;
 }
 
 struct set *sets_find(const struct sets *sets, const char *name)
@@ -107,31 +114,61 @@ static char *file_at(const struct sets_places *places, enum place place)
 	return NULL;
 }
 
-static int read_file_at(const struct sets_places *places, enum place place, struct sets *sets,
-			struct error **ret_error)
+/* 1 where there was a file. */
+static int read_file_at(const struct sets_places *places, enum place place, const char *path,
+			struct sets *sets, struct error **ret_error)
 {
 	const struct policy_places whose = {.uid = places->uid};
-	_cleanup_free_ char *path = file_at(places, place), *text = NULL;
+	_cleanup_free_ char *text = NULL;
 	struct stamp stamp = {0};
 	size_t length;
 	bool trusted;
-	int r;
+	int r = place_read(&whose, place, path, &stamp, &trusted, &text, &length, ret_error);
 
-	if (!path)
-		return 0;
-	r = place_read(&whose, place, path, &stamp, &trusted, &text, &length, ret_error);
 	free(stamp.path);
-	return r <= 0 ? r : sets_file_read(sets, text, length, path, ret_error);
+	if (r <= 0)
+		return r;
+	r = sets_file_read(sets, text, length, path, ret_error);
+	return r < 0 ? r : 1;
 }
 
-/* What the files say, the tools aside. */
-static int read_files(const struct sets_places *places, struct sets *sets, struct error **ret_error)
+/* Where one set stands in what is built in, which is laid out alike throughout: a run that names a
+ * set need not pay for all of them. Caller frees; NULL: there is none. */
+static char *built_in_part(const char *name)
 {
-	int r = sets_file_read(sets, built_in, sizeof(built_in) - 1, "", ret_error);
+	_cleanup_free_ char *line = NULL;
+	const char *start, *end;
+	char *part;
 
-	for (enum place place = PLACE_SYSTEM; place <= PLACE_USER && r == 0; place++)
-		r = read_file_at(places, place, sets, ret_error);
-	return r;
+	if (asprintf(&line, "\n  %s:\n", name) < 0)
+		abort();
+	start = strstr(built_in, line);
+	if (!start)
+		return NULL;
+	for (end = start + strlen(line); strncmp(end, "    ", 4) == 0;)
+		end += strcspn(end, "\n") + 1;
+	if (asprintf(&part, "sets:%.*s", (int)(end - start), start) < 0)
+		abort();
+	return part;
+}
+
+/* What the files say, the tools aside; what is built in only of the set `only`, if it has that.
+ * files (may be NULL) are those that were read. */
+static int read_files(const struct sets_places *places, const char *only, struct sets *sets,
+		      struct list *files, struct error **ret_error)
+{
+	_cleanup_free_ char *part = only ? built_in_part(only) : NULL;
+	const char *text = part ? part : built_in;
+	int r = sets_file_read(sets, text, strlen(text), /* name= */ "", ret_error);
+
+	for (enum place place = PLACE_SYSTEM; place <= PLACE_USER && r >= 0; place++) {
+		_cleanup_free_ char *path = file_at(places, place);
+
+		r = path ? read_file_at(places, place, path, sets, ret_error) : 0;
+		if (r > 0 && files)
+			list_add(files, path);
+	}
+	return MIN(r, 0);
 }
 
 static int unknown(const struct sets *sets, const char *name, struct error **ret_error)
@@ -148,7 +185,7 @@ int sets_load(const struct sets_places *places, const char *only, struct sets *r
 	      struct error **ret_error)
 {
 	_cleanup_sets_ struct sets sets = {0};
-	int r = read_files(places, &sets, ret_error);
+	int r = read_files(places, only, &sets, /* files= */ NULL, ret_error);
 
 	if (r == 0 && only && !sets_find(&sets, only))
 		r = unknown(&sets, only, ret_error);
@@ -165,8 +202,12 @@ int sets_load(const struct sets_places *places, const char *only, struct sets *r
 bool sets_is_known(const char *name, const struct sets_places *places)
 {
 	_cleanup_sets_ struct sets sets = {0};
+	_cleanup_free_ char *part = sets_is_name(name) ? built_in_part(name) : NULL;
 
-	return sets_is_name(name) && read_files(places, &sets, NULL) == 0 && sets_find(&sets, name);
+	if (part || !places || !sets_is_name(name))
+		return part;
+	return read_files(places, name, &sets, /* files= */ NULL, /* ret_error= */ NULL) == 0 &&
+	       sets_find(&sets, name);
 }
 
 int sets_expand(const char *name, const struct sets_places *places, struct list *hosts,
@@ -274,6 +315,21 @@ char *sets_of(const char *host, uint16_t port, const char *program,
 	add_suggested(best, &target, /* first= */ true, suggested);
 	add_suggested(best, &target, /* first= */ false, suggested);
 	return strdup(best->name);
+}
+
+int sets_check_files(const struct sets_places *places, struct list *files, struct error **ret_error)
+{
+	_cleanup_sets_ struct sets sets = {0};
+
+	return read_files(places, /* only= */ NULL, &sets, files, ret_error);
+}
+
+int sets_check_file(const char *path, struct error **ret_error)
+{
+	const struct sets_places places = {.uid = geteuid()};
+	_cleanup_sets_ struct sets sets = {0};
+
+	return MIN(read_file_at(&places, PLACE_EXTRA, path, &sets, ret_error), 0);
 }
 
 int sets_parse(const char *text, size_t length, const char *name, struct error **ret_error)

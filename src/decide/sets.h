@@ -31,9 +31,11 @@ struct sets_places {
 
 /* One of registry:, forge: or model: and a word. `registry:5000` is a host and its port. */
 bool sets_is_name(const char *text);
-/* The same as a check, for what begins like a name; E_POLICY. */
-int sets_check(const char *name, struct error **ret_error);
-/* Whether there is such a set; a faulty file says no. */
+/* Begins like a name of a set, whether or not it is one. */
+bool sets_is_meant(const char *text);
+/* That it is one, for what is meant as one; whether there is such a set is another question. */
+int sets_check(const char *name, enum error_code code, struct error **ret_error);
+/* Whether there is such a set; a faulty file says no. places NULL: what is built in. */
 bool sets_is_known(const char *name, const struct sets_places *places);
 
 /* The hosts of a set, as patterns of base/hosts.h, each once. An unknown name is E_USAGE and lists
@@ -72,5 +74,11 @@ int sets_load(const struct sets_places *places, const char *only, struct sets *r
 void sets_done(struct sets *sets);
 #define _cleanup_sets_ _cleanup_(sets_done)
 
-/* A file about sets by itself, as text; the file system is not touched. */
+/* Whether the files of the machine and the user are fit for use; those that are are added to files.
+ */
+int sets_check_files(const struct sets_places *places, struct list *files,
+		     struct error **ret_error);
+/* One file by itself, whoever it belongs to. */
+int sets_check_file(const char *path, struct error **ret_error);
+/* The same as text; the file system is not touched. */
 int sets_parse(const char *text, size_t length, const char *name, struct error **ret_error);

@@ -166,7 +166,7 @@ static int read_set(struct file_reading *reading, const struct node *key, const 
 	static const struct file_key keys[] = {{"description", read_description},
 					       {"hosts", read_hosts},
 					       {"programs", read_programs}};
-	int r = sets_check(key->text, reading->ret_error);
+	int r = sets_check(key->text, E_POLICY, reading->ret_error);
 
 	if (r < 0) {
 		error_place(reading->ret_error, reading->name, key->line, key->column);

@@ -16,9 +16,10 @@ enum { FILE_LIMIT = 256 * 1024, DIRECTORY_LIMIT = 256 };
 enum base {
 	IN_SYSTEM,
 	IN_HOME,
-	IN_CONFIG,    /* XDG_CONFIG_HOME */
-	IN_VARIABLE,  /* the path begins with the name of a variable */
-	IN_WORKSPACE, /* only ever suggests */
+	IN_CONFIG,     /* XDG_CONFIG_HOME */
+	IN_VARIABLE,   /* the path begins with the name of a variable */
+	IN_WORKSPACE,  /* this and the next only ever suggest */
+	IN_REPOSITORY, /* where the workspace says that its git directory is */
 };
 
 /* A proxy is never taken from a configuration: whatever may reach one may reach everything. */
@@ -145,7 +146,7 @@ static const struct {
 	{"forge:git", IN_SYSTEM, "gitconfig", read_git_config, git_own_keys},
 	{"forge:git", IN_HOME, ".gitconfig", read_git_config, git_own_keys},
 	{"forge:git", IN_CONFIG, "git/config", read_git_config, git_own_keys},
-	{"forge:git", IN_WORKSPACE, ".git/config", read_git_config, git_keys},
+	{"forge:git", IN_REPOSITORY, "config", read_git_config, git_keys},
 	{"forge:git", IN_WORKSPACE, ".gitmodules", read_git_config, git_keys},
 };
 
@@ -163,43 +164,6 @@ static const char *variable(const struct sets_places *places, const char *name, 
 		if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
 			return *entry + length + 1;
 	return NULL;
-}
-
-/* Caller frees; NULL where there is no such place. */
-static char *place_of(const struct sets_places *places, enum base base, const char *path)
-{
-	const char *home = places->tools_home ? places->tools_home : places->home;
-	const char *top = NULL;
-	size_t name;
-
-	switch (base) {
-	case IN_SYSTEM:
-		top = places->system ? places->system : "/etc";
-		break;
-	case IN_HOME:
-		top = home;
-		break;
-	case IN_CONFIG:
-		/* That variable is the caller's. */
-		if (!places->tools_home && places->config_home && places->config_home[0] == '/')
-			return path_resolve(places->config_home, NULL, path);
-		if (home && home[0] == '/') {
-			_cleanup_free_ char *config = path_resolve(home, NULL, ".config");
-
-			return path_resolve(config, NULL, path);
-		}
-		break;
-	case IN_VARIABLE:
-		name = strcspn(path, "/");
-		top = variable(places, path, name);
-		path += name;
-		path += *path == '/';
-		break;
-	case IN_WORKSPACE:
-		top = places->workspace;
-		break;
-	}
-	return top && top[0] == '/' ? path_resolve(top, NULL, path) : NULL;
 }
 
 static bool lies_below(const char *path, const char *directory)
@@ -270,6 +234,83 @@ static char *read_small(const struct sets_places *places, const char *path, size
 	return STEAL(text);
 }
 
+/* The word behind prefix in the first line of a file in directory, as a path seen from there. NULL:
+ * there is none. Caller frees. */
+static char *path_in_file(const struct sets_places *places, const char *directory, const char *name,
+			  const char *prefix)
+{
+	_cleanup_free_ char *path = path_resolve(directory, NULL, name);
+	_cleanup_free_ char *text = NULL;
+	bool trusted;
+	size_t length;
+
+	text = read_small(places, path, &length, &trusted);
+	if (!text || strncmp(text, prefix, strlen(prefix)) != 0)
+		return NULL;
+	text[strcspn(text, "\r\n")] = '\0';
+	return path_resolve(directory, NULL, text + strlen(prefix));
+}
+
+/* Of a worktree or a submodule `.git` is a file; the configuration of a worktree is its
+ * repository's. Caller frees. */
+static char *git_directory(const struct sets_places *places)
+{
+	char *named = path_in_file(places, places->workspace, ".git", "gitdir: "), *common;
+
+	if (!named)
+		return path_resolve(places->workspace, NULL, ".git");
+	common = path_in_file(places, named, "commondir", "");
+	if (!common)
+		return named;
+	free(named);
+	return common;
+}
+
+/* Caller frees; NULL where there is no such place. */
+static char *place_of(const struct sets_places *places, enum base base, const char *path)
+{
+	const char *home = places->tools_home ? places->tools_home : places->home;
+	const char *top = NULL;
+	size_t name;
+
+	switch (base) {
+	case IN_SYSTEM:
+		top = places->system ? places->system : "/etc";
+		break;
+	case IN_HOME:
+		top = home;
+		break;
+	case IN_CONFIG:
+		/* That variable is the caller's. */
+		if (places->config_home && places->config_home[0] == '/' &&
+		    (home == places->home || (places->home && strcmp(home, places->home) == 0)))
+			return path_resolve(places->config_home, NULL, path);
+		if (home && home[0] == '/') {
+			_cleanup_free_ char *config = path_resolve(home, NULL, ".config");
+
+			return path_resolve(config, NULL, path);
+		}
+		break;
+	case IN_VARIABLE:
+		name = strcspn(path, "/");
+		top = variable(places, path, name);
+		path += name;
+		path += *path == '/';
+		break;
+	case IN_WORKSPACE:
+		top = places->workspace;
+		break;
+	case IN_REPOSITORY:
+		if (places->workspace && places->workspace[0] == '/') {
+			_cleanup_free_ char *directory = git_directory(places);
+
+			return path_resolve(directory, NULL, path);
+		}
+		break;
+	}
+	return top && top[0] == '/' ? path_resolve(top, NULL, path) : NULL;
+}
+
 static void add_findings(struct set *set, struct findings *findings, const char *origin,
 			 bool suggested)
 {
@@ -291,7 +332,7 @@ static void add_file(struct set *set, const struct sets_places *places, size_t w
 	if (!text)
 		return;
 	files[which].read(text, length, &findings);
-	add_findings(set, &findings, path, !trusted || files[which].base == IN_WORKSPACE);
+	add_findings(set, &findings, path, !trusted || files[which].base >= IN_WORKSPACE);
 }
 
 static int is_no_dot(const struct dirent *entry)

@@ -94,6 +94,8 @@ static char *host_with_port(const char *host, unsigned port)
 		abort();
 	for (char *c = result; c && *c; c++)
 		*c = (char)tolower((unsigned char)*c);
+	if (result && host_pattern_check(result, /* ret_error= */ NULL) < 0)
+		free(STEAL(result));
 	return result;
 }
 
@@ -202,29 +204,32 @@ static void add_host(struct findings *findings, char *host)
 		free(host);
 }
 
+/* HOST[/PATH] without a scheme, as Go writes it; one word alone is no host. Caller frees. */
+static char *host_of_path(const char *text, size_t length)
+{
+	const char *slash = memchr(text, '/', length);
+	size_t size = slash ? (size_t)(slash - text) : length;
+
+	if (memchr(text, ':', size) || memchr(text, '@', size) || !memchr(text, '.', size))
+		return NULL;
+	return host_of_authority(text, size, 443);
+}
+
 /* `*.corp.example/team`: the code is fetched from there itself. */
 static void add_module(struct findings *findings, const char *text, size_t length)
 {
-	const char *slash = memchr(text, '/', length);
 	bool star = length > 2 && text[0] == '*' && text[1] == '.';
-	char *host, *pattern;
-	size_t size = (slash ? (size_t)(slash - text) : length) - (star ? 2 : 0);
+	char *host = host_of_path(text + (star ? 2 : 0), length - (star ? 2 : 0)), *pattern = NULL;
 
-	text += star ? 2 : 0;
-	if (memchr(text, ':', size) || memchr(text, '@', size) || !memchr(text, '.', size))
-		return;
-	host = host_of_authority(text, size, 443);
-	if (!host || !star) {
-		add_host(findings, host);
-		return;
+	if (host && star) {
+		if (asprintf(&pattern, "*.%s", host) < 0)
+			abort();
+		free(host);
+		host = pattern;
+		if (host_pattern_check(host, /* ret_error= */ NULL) < 0)
+			free(STEAL(host));
 	}
-	if (asprintf(&pattern, "*.%s", host) < 0)
-		abort();
-	free(host);
-	if (host_pattern_check(pattern, NULL) == 0)
-		add_host(findings, pattern);
-	else
-		free(pattern);
+	add_host(findings, host);
 }
 
 /* `sum.golang.org`, `NAME+KEY` or `NAME+KEY URL`: the name is the host where there is no URL. */
@@ -234,8 +239,8 @@ static void add_sums(struct findings *findings, const char *value)
 
 	if (value[url])
 		add_host(findings, url_host(value + url, strcspn(value + url, " \t"), false));
-	else if (memchr(value, '.', strcspn(value, "+ \t")))
-		add_module(findings, value, strcspn(value, "+ \t"));
+	else
+		add_host(findings, host_of_path(value, strcspn(value, "+ \t")));
 }
 
 static void take_value(struct findings *findings, const char *value, enum hosts_in in)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The values of a policy: which words, sizes, hosts and paths there are. */
 #include "layer.h"
+#include "network.h"
 #include "sockets.h"
 #include "../base/buffer.h"
 #include "../base/path.h"
@@ -10,10 +11,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-
-const char *const policy_registries[] = {"python", "npm",    "rust",   "go",	 "ruby",
-					 "java",   "php",    "dotnet", "debian", "ubuntu",
-					 "alpine", "docker", "github", NULL};
 
 static const char *const names[] = {
 	[SET_APPROVAL] = "approval",
@@ -25,6 +22,7 @@ static const char *const names[] = {
 	[SET_DENY] = "files.deny",
 	[SET_ALLOW_HOST] = "network.allow",
 	[SET_DENY_HOST] = "network.deny",
+	[SET_PUBLISH] = "network.publish",
 	[SET_SOCKET] = "sockets",
 	[SET_KEEP_ENV] = "environment.keep",
 	[SET_SET_ENV] = "environment.set",
@@ -81,57 +79,35 @@ static int check_path(const char *text, struct error **ret_error)
 	return 0;
 }
 
-static bool is_port(const char *text)
+/* The same fault, of a file. */
+static int of_policy(int r, struct error *const *error, struct error **ret_error)
 {
-	char *end;
-	long port;
-
-	if (strcmp(text, "*") == 0)
-		return true;
-	port = strtol(text, &end, 10);
-	return isdigit((unsigned char)text[0]) && !*end && port > 0 && port < 65536;
+	if (r == 0)
+		return 0;
+	fail(ret_error, E_POLICY, "%s", (*error)->message);
+	error_hint(ret_error, "%s", (*error)->hint ? (*error)->hint : "write a whole number");
+	return -E_POLICY;
 }
 
 static int check_port(const char *text, struct error **ret_error)
 {
-	return is_port(text)
-		       ? 0
-		       : refuse(ret_error, "write a number from 1 to 65535, or *", text, "a port");
+	_cleanup_error_ struct error *error = NULL;
+
+	return of_policy(network_check_port(text, &error), &error, ret_error);
 }
 
-static int check_host(const char *text, char **ret_warning, struct error **ret_error)
+static int check_publish(const char *text, struct error **ret_error)
 {
-	static const char hint[] = "write it as example.org, example.org:443, '*.example.org', "
-				   "192.0.2.1, '[2001:db8::1]:443' or registry:npm";
-	const char *colon = strrchr(text, ':'), *end;
+	_cleanup_error_ struct error *error = NULL;
 
-	if (strncmp(text, "registry:", 9) == 0) {
-		for (const char *const *known = policy_registries; *known; known++)
-			if (strcmp(*known, text + 9) == 0)
-				return 0;
-		if (!text[9] || text[9 + strspn(text + 9, "abcdefghijklmnopqrstuvwxyz-"
-							  "0123456789")])
-			return refuse(ret_error, hint, text, "a set of hosts");
-		if (asprintf(ret_warning, "there is no set of hosts called '%s'; it means nothing",
-			     text) < 0)
-			abort();
-		return 0;
-	}
-	if (text[0] == '[') {
-		end = strchr(text, ']');
-		if (!end || end == text + 1 ||
-		    strspn(text + 1, "0123456789abcdefABCDEF:.") != (size_t)(end - text) - 1 ||
-		    (end[1] && (end[1] != ':' || !is_port(end + 2))))
-			return refuse(ret_error, hint, text, "a host");
-		return 0;
-	}
-	end = colon ? colon : text + strlen(text);
-	if (end == text || (colon && !is_port(colon + 1)))
-		return refuse(ret_error, hint, text, "a host");
-	for (const char *c = text; c < end; c++)
-		if (!isalnum((unsigned char)*c) && !strchr(".-_*", *c))
-			return refuse(ret_error, hint, text, "a host");
-	return 0;
+	return of_policy(network_check_publish(text, &error), &error, ret_error);
+}
+
+static int check_host(const char *text, struct error **ret_error)
+{
+	_cleanup_error_ struct error *error = NULL;
+
+	return of_policy(network_check_host(text, &error), &error, ret_error);
 }
 
 static int check_socket(const char *text, struct error **ret_error)
@@ -183,11 +159,8 @@ static int check_limit(enum setting_kind kind, const char *text, uint64_t *ret_n
 		r = parse_duration(text, ret_number, &error);
 	else
 		r = parse_size(text, ret_number, &error);
-	if (r < 0) {
-		fail(ret_error, E_POLICY, "%s", error->message);
-		error_hint(ret_error, "%s", error->hint ? error->hint : "write a whole number");
-		return -E_POLICY;
-	}
+	if (r < 0)
+		return of_policy(r, &error, ret_error);
 	if (*ret_number == 0)
 		return refuse(ret_error, "leave the key out for no limit", text,
 			      "a limit: it must be more than 0");
@@ -207,7 +180,7 @@ static int check_profile(const char *text, struct error **ret_error)
 }
 
 int value_check(enum setting_kind kind, const char *text, const struct list *walls,
-		uint64_t *ret_number, char **ret_warning, struct error **ret_error)
+		uint64_t *ret_number, struct error **ret_error)
 {
 	for (const char *c = text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
@@ -236,7 +209,9 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 		return check_path(text, ret_error);
 	case SET_ALLOW_HOST:
 	case SET_DENY_HOST:
-		return check_host(text, ret_warning, ret_error);
+		return check_host(text, ret_error);
+	case SET_PUBLISH:
+		return check_publish(text, ret_error);
 	case SET_SOCKET:
 		return check_socket(text, ret_error);
 	case SET_KEEP_ENV:
@@ -258,7 +233,7 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 	}
 }
 
-enum resource { PATHS, HOSTS, PORTS, SOCKETS, CALLS, TWO_WORDS, TEXT };
+enum resource { PATHS, HOSTS, PORTS, PUBLISHED, SOCKETS, CALLS, TWO_WORDS, TEXT };
 
 static const struct {
 	const char *operation;
@@ -270,7 +245,7 @@ static const struct {
 	{"delete", PATHS, "delete build/**"},
 	{"exec", PATHS, "exec /usr/bin/git"},
 	{"connect", HOSTS, "connect example.org:443"},
-	{"bind", PORTS, "bind 8080"},
+	{"bind", PUBLISHED, "bind 8080"},
 	{"unix", SOCKETS, "unix ssh-agent"},
 	{"host-loopback", PORTS, "host-loopback 5432"},
 	{"http", TWO_WORDS, "http GET https://example.org/*"},
@@ -278,10 +253,11 @@ static const struct {
 	{"deploy", TEXT, "deploy staging"},
 	{"secret", TEXT, "secret NPM_TOKEN"},
 	{"syscall", CALLS, "syscall modify_ldt"},
+	{"profile", TEXT, "profile code-net"},
 	{"unsandboxed", TEXT, "unsandboxed make install"},
 };
 
-int value_check_permission(const char *text, char **ret_warning, struct error **ret_error)
+int value_check_permission(const char *text, struct error **ret_error)
 {
 	size_t length = strcspn(text, " ");
 	const char *resource = text + length + strspn(text + length, " ");
@@ -304,9 +280,11 @@ int value_check_permission(const char *text, char **ret_warning, struct error **
 		case PATHS:
 			return check_path(resource, ret_error);
 		case HOSTS:
-			return check_host(resource, ret_warning, ret_error);
+			return check_host(resource, ret_error);
 		case PORTS:
 			return check_port(resource, ret_error);
+		case PUBLISHED:
+			return check_publish(resource, ret_error);
 		case SOCKETS:
 			return check_socket(resource, ret_error);
 		case CALLS:
@@ -318,6 +296,6 @@ int value_check_permission(const char *text, char **ret_warning, struct error **
 	return refuse(ret_error,
 		      "write an operation and what it is for, such as 'connect example.org:443'; "
 		      "operations are read, write, delete, exec, connect, bind, unix, "
-		      "host-loopback, http, sql, deploy, secret, syscall and unsandboxed",
+		      "host-loopback, http, sql, deploy, secret, syscall, profile and unsandboxed",
 		      text, "a permission");
 }

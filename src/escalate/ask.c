@@ -15,6 +15,7 @@ static const char gutter[] = "  | ", gutter_on[] = "  : ";
 enum part {
 	PART_HEADING,
 	PART_COMMAND,
+	PART_CODE,
 	PART_WHO,
 	PART_SAYS,
 	PART_WHY,
@@ -33,9 +34,9 @@ static const struct {
 	enum part part;
 	size_t least;
 } importance[] = {
-	{PART_HEADING, 2}, {PART_YES, 3},   {PART_COMMAND, 3}, {PART_RISK, 1},
-	{PART_THEN, 1},	   {PART_NOTES, 1}, {PART_REFUSED, 2}, {PART_COVERS, 1},
-	{PART_WHY, 1},	   {PART_SAYS, 1},  {PART_WHO, 1},
+	{PART_HEADING, 2}, {PART_YES, 3},  {PART_COMMAND, 3}, {PART_CODE, 6},
+	{PART_RISK, 1},	   {PART_THEN, 1}, {PART_NOTES, 1},   {PART_REFUSED, 2},
+	{PART_COVERS, 1},  {PART_WHY, 1},  {PART_SAYS, 1},    {PART_WHO, 1},
 };
 
 struct page {
@@ -52,7 +53,7 @@ static void begin_labelled(struct lines *lines, const char *label)
 	lines->start = lines->used;
 }
 
-static void add_field(struct lines *lines, const char *label, enum wrap wrap, const char *text)
+void add_field(struct lines *lines, const char *label, enum wrap wrap, const char *text)
 {
 	if (!given(text))
 		return;
@@ -249,9 +250,11 @@ static void add_heading(struct lines *lines, const struct ask *ask)
 		  ask->kind == ASK_BEFORE ? "ward asks: may this command run?"
 					  : "ward asks: give it what was refused?");
 	lines_end(lines);
+	add_field(lines, "operation", WRAP_WORDS, ask->operation);
 }
 
-static void make_page(const struct ask *ask, unsigned columns, bool colour, struct page *ret_page)
+static void make_page(const struct ask *ask, unsigned columns, bool colour, bool whole,
+		      struct page *ret_page)
 {
 	struct lines *lines = &ret_page->lines;
 
@@ -264,6 +267,9 @@ static void make_page(const struct ask *ask, unsigned columns, bool colour, stru
 			break;
 		case PART_COMMAND:
 			add_block(lines, STYLE_PLAIN, ask->command ? ask->command : "");
+			break;
+		case PART_CODE:
+			add_code(lines, ask, whole);
 			break;
 		case PART_WHO:
 			add_who(lines, ask);
@@ -325,7 +331,8 @@ static void say_cut(struct list *lines, size_t count, unsigned columns)
  */
 static bool says_where_cut(enum part part, size_t shown)
 {
-	return shown > 1 && (part == PART_COMMAND || part == PART_YES || part == PART_REFUSED);
+	return shown > 1 && (part == PART_COMMAND || part == PART_CODE || part == PART_YES ||
+			     part == PART_REFUSED);
 }
 
 /* How many lines of each part are to be seen. Returns how many are missing without a word where
@@ -365,14 +372,15 @@ bool ask_fit(const struct ask *ask, unsigned columns, unsigned rows, bool colour
 	bool airy, cut;
 
 	*ret_lines = (struct list){0};
-	make_page(ask, columns, colour, &page);
+	make_page(ask, columns, colour, /* whole= */ false, &page);
 	add_choices(&below, ask);
 	room = rows > below.done.count ? rows - below.done.count : 1;
 	airy = page.lines.done.count + 3 <= room;
 	missing = share_out(&page, room, shown);
 	if (missing > 0) /* it takes a line to say so */
 		missing = share_out(&page, room - 1, shown);
-	cut = shown[PART_COMMAND] < part_lines(&page, PART_COMMAND) ||
+	cut = code_is_long(ask) || shown[PART_CODE] < part_lines(&page, PART_CODE) ||
+	      shown[PART_COMMAND] < part_lines(&page, PART_COMMAND) ||
 	      shown[PART_YES] < part_lines(&page, PART_YES);
 	for (enum part part = 0; part < PARTS; part++) {
 		size_t first = part > 0 ? page.end[part - 1] : 0, count = part_lines(&page, part);
@@ -387,7 +395,8 @@ bool ask_fit(const struct ask *ask, unsigned columns, unsigned rows, bool colour
 			say_cut(ret_lines, count - head - tail, page.lines.columns);
 			copy_lines(&page.lines.done, first + count - tail, tail, ret_lines);
 		}
-		if (airy && (part == PART_HEADING || part == PART_COMMAND))
+		if (airy && (part == PART_HEADING || part == PART_COMMAND ||
+			     (part == PART_CODE && count > 0)))
 			list_add(ret_lines, "");
 	}
 	if (missing > 0)
@@ -403,7 +412,7 @@ void ask_whole(const struct ask *ask, unsigned columns, bool colour, struct list
 {
 	struct page page;
 
-	make_page(ask, columns, colour, &page);
+	make_page(ask, columns, colour, /* whole= */ true, &page);
 	*ret_lines = page.lines.done;
 	page.lines.done = (struct list){0};
 	lines_done(&page.lines);
@@ -423,6 +432,7 @@ void ask_render(const struct ask *ask, unsigned columns, bool colour, struct buf
 
 void answer_done(struct answer *answer)
 {
+	list_done(&answer->domains);
 	free(answer->reason);
 	free(answer->by);
 	*answer = (struct answer){0};

@@ -52,6 +52,11 @@ struct ask {
 	bool may_unsandbox;		       /* offer "without the sandbox" */
 	bool starts_again;		       /* the command would start from its beginning */
 
+	/* Code that is about to run: what kind of thing it is ("networked code"), its text, and the
+	 * hosts that it may reach, which the person can change; all NULL: it is none. */
+	const char *operation, *code;
+	const struct list *domains;
+
 	/* ASK_IN_PLACE: who wants what ("pip", "packages.example:443"), and what is to be known of
 	 * it ("udp", "docker: equal to root"). */
 	const char *program, *object, *note;
@@ -70,8 +75,9 @@ struct answer {
 	uint64_t seconds; /* of SCOPE_TIME */
 	bool unsandboxed;
 	bool whole_set;
-	char *reason; /* owned, may be NULL: for the agent */
-	char *by;     /* owned, NULL for ANSWER_NOBODY: login@terminal */
+	struct list domains; /* owned; of a yes to code: the hosts it may reach, and no others */
+	char *reason;	     /* owned, may be NULL: for the agent */
+	char *by;	     /* owned, NULL for ANSWER_NOBODY: login@terminal */
 };
 
 void answer_done(struct answer *answer);
@@ -82,6 +88,12 @@ void answer_done(struct answer *answer);
  * hour; a pending HUP, INT, QUIT or TERM counts as a no and stays pending. A question that has
  * become obsolete ends by itself: ANSWER_NOBODY. */
 int ask_terminal(const struct ask *ask, struct answer *ret_answer, struct error **ret_error);
+
+/* The hosts of a line, with blanks or commas between them, each once; an error names what is none.
+ */
+int domains_read(const char *line, struct list *ret_domains, struct error **ret_error);
+/* Grants with these hosts in place of those that were among them. */
+void domains_grants(const struct list *before, const struct list *domains, struct list *ret_grants);
 
 /* The whole question with its choices as lines of at most `columns` (at least 40). */
 void ask_render(const struct ask *ask, unsigned columns, bool colour, struct buffer *ret_text);

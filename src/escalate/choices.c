@@ -26,6 +26,16 @@ static bool offers_one(const struct ask *ask)
 	return given(ask->set) && ask->whole_set;
 }
 
+static bool offers_domains(const struct ask *ask)
+{
+	return ask->domains;
+}
+
+static bool offers_longer_no(const struct ask *ask)
+{
+	return ask->kind == ASK_IN_PLACE && given(ask->covers);
+}
+
 static bool offers_never(const struct ask *ask)
 {
 	return given(ask->never_rule);
@@ -45,9 +55,11 @@ static const struct choice choices[] = {
 	{'w', false, "whole set",
 	 "shows what a yes to the whole set gives; y, s, t, a then mean that", offers_set},
 	{'w', false, "only this", "back to the one thing that is wanted", offers_one},
+	{'e', false, "change hosts", "changes the list of hosts that it may reach", offers_domains},
 	{'u', false, "without the sandbox", "yes, with no wall around it: asks once more",
 	 offers_unsandboxed},
 	{'n', true, "this time", "no", NULL},
+	{'x', true, "for the session", "no, until the agent's session ends", offers_longer_no},
 	{'r', true, "and say why", "no, with a line that the agent gets to read", NULL},
 	{'v', true, "never again", "no from now on: shows the rule and asks once more",
 	 offers_never},

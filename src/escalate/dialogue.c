@@ -18,8 +18,9 @@ enum { PATIENCE_SECONDS = 30 * 60, TIME_MOST_DAYS = 30 };
 
 struct dialogue {
 	struct tty tty;
-	const struct ask *ask; /* the one below */
-	struct ask shown;      /* what is asked, as the person has chosen to see it */
+	const struct ask *ask;	     /* the one below */
+	struct ask shown;	     /* what is asked, as the person has chosen to see it */
+	struct list domains, grants; /* of it, where the person has changed the hosts */
 	struct answer *answer;
 	bool styled;
 	bool over;    /* the answer stands */
@@ -240,6 +241,59 @@ static void change_extent(struct dialogue *d)
 	d->redrawn = true;
 }
 
+/* What a yes gives is drawn anew from these. */
+static void take_domains(struct dialogue *d, struct list *domains)
+{
+	struct list grants = {0};
+
+	domains_grants(d->shown.grants, domains, &grants);
+	list_done(&d->domains);
+	list_done(&d->grants);
+	d->domains = *domains;
+	d->grants = grants;
+	*domains = (struct list){0};
+	d->shown.domains = &d->domains;
+	d->shown.grants = &d->grants;
+	d->seen = false;
+}
+
+static void change_domains(struct dialogue *d)
+{
+	_cleanup_buffer_ struct buffer line = {0};
+
+	d->redrawn = true;
+	for (size_t i = 0; i < d->shown.domains->count; i++)
+		buffer_printf(&line, "%s%s", i ? " " : "", d->shown.domains->items[i]);
+	if (line.length > LINE_MOST)
+		return;
+	for (;;) {
+		_cleanup_list_ struct list domains = {0};
+		_cleanup_buffer_ struct buffer text = {0};
+		struct error *error = NULL;
+
+		if (!edit_line(d, "hosts: ", true, &line))
+			return;
+		if (domains_read(buffer_text(&line), &domains, &error) == 0) {
+			take_domains(d, &domains);
+			return;
+		}
+		escape_for_terminal(&text, error->message, strlen(error->message));
+		error_free(error);
+		say(d, "\n");
+		say(d, buffer_text(&text));
+	}
+}
+
+static void keep_domains(struct dialogue *d)
+{
+	const struct list *domains = d->shown.domains;
+
+	for (size_t i = 0; d->answer->kind == ANSWER_APPROVE && domains && i < domains->count; i++)
+		list_add(&d->answer->domains, domains->items[i]);
+	list_done(&d->domains);
+	list_done(&d->grants);
+}
+
 static void show_list(struct dialogue *d,
 		      void (*make)(const struct ask *, unsigned, bool, struct list *))
 {
@@ -276,11 +330,17 @@ static bool answer_key(struct dialogue *d, char key)
 	case 'w':
 		change_extent(d);
 		break;
+	case 'e':
+		change_domains(d);
+		break;
 	case 'u':
 		answer_unsandboxed(d);
 		break;
 	case 'n':
 		settle(d, ANSWER_DENY, SCOPE_ONCE);
+		break;
+	case 'x':
+		settle(d, ANSWER_DENY, SCOPE_SESSION);
 		break;
 	case 'r':
 		answer_with_reason(d);
@@ -324,7 +384,9 @@ static void conclude(struct dialogue *d)
 	else if (answer->kind == ANSWER_ABORT)
 		buffer_add_text(&text, "abort");
 	else if (answer->kind == ANSWER_DENY)
-		buffer_add_text(&text, answer->scope == SCOPE_ALWAYS ? "never again" : "no");
+		buffer_add_text(&text, answer->scope == SCOPE_ALWAYS	? "never again"
+				       : answer->scope == SCOPE_SESSION ? "no, for the session"
+									: "no");
 	else if (answer->unsandboxed)
 		buffer_add_text(&text, "yes, without the sandbox");
 	else if (answer->scope == SCOPE_TIME)
@@ -391,6 +453,7 @@ void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *
 	}
 	if (ret_answer->kind != ANSWER_NOBODY)
 		ret_answer->by = answered_by(fd);
+	keep_domains(&d);
 	conclude(&d);
 	tty_give_back(&d.tty);
 }

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { LINE_MOST = 400 };
-
 /* The line that is being typed, as far as its end fits beside the prompt. */
 static void draw_line(struct tty *tty, const char *prompt, const struct buffer *line)
 {
@@ -61,20 +59,19 @@ static enum typed type_into(struct buffer *line, const struct input *input, bool
 	return TYPED_MORE;
 }
 
-enum heard tty_edit(struct tty *tty, const char *prompt, bool enter_alone, struct buffer *ret_line)
+enum heard tty_edit(struct tty *tty, const char *prompt, bool enter_alone, struct buffer *line)
 {
 	enum typed typed = TYPED_MORE;
 	enum heard heard = HEARD_NOTHING;
 
-	*ret_line = (struct buffer){0};
 	tty_write(tty, "\n", 1);
 	while (typed == TYPED_MORE && !is_last(heard)) {
 		struct input input;
 
-		draw_line(tty, prompt, ret_line);
+		draw_line(tty, prompt, line);
 		heard = tty_listen(tty, &input);
 		if (heard == HEARD_KEY || heard == HEARD_TEXT)
-			typed = type_into(ret_line, &input, enter_alone);
+			typed = type_into(line, &input, enter_alone);
 	}
 	tty_write(tty, "\n", 1);
 	if (typed == TYPED_MORE)

@@ -68,8 +68,8 @@ void explain_denials(const struct request *request, const struct list *never, st
 			list_add_printf(notices, "refused: %s; to allow: %s", buffer_text(&what),
 					buffer_text(&flag));
 		else {
-			if (is_said(denial)) {
-				buffer_add_text(&what, "; by the rule ");
+			if (is_said(denial) || hint_is_final(denial)) {
+				buffer_add_text(&what, is_said(denial) ? "; by the rule " : "; ");
 				escape_for_terminal(&what, denial->rule, strlen(denial->rule));
 			}
 			list_add_printf(notices, "refused: %s", buffer_text(&what));
@@ -113,7 +113,7 @@ int explain_missing(const struct attempt *attempt, const struct list *never,
 			continue;
 		hint_describe(denial, &what);
 		list_add(ret_refused, buffer_text(&what));
-		if (is_never(never, denial->object))
+		if (is_never(never, denial->object) || hint_is_final(denial))
 			continue;
 		permission = hint_permission(denial, &broad);
 		if (!permission)

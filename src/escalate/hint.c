@@ -2,9 +2,11 @@
 /* Refusals in words. */
 #include "hint.h"
 #include "../base/escape.h"
-#include "../decide/sockets.h"
+#include "../base/hosts.h"
 #include "../base/path.h"
+#include "../decide/sockets.h"
 
+#include <arpa/inet.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +45,60 @@ static bool is_protected(const struct denial *denial)
 	return strncmp(denial->rule, "protected", strlen("protected")) == 0;
 }
 
+/* The list of what is denied, or something that no list opens: nobody can say yes to it. */
+bool hint_is_final(const struct denial *denial)
+{
+	return strncmp(denial->rule, "denied", strlen("denied")) == 0 ||
+	       strncmp(denial->rule, "never", strlen("never")) == 0;
+}
+
+/* The port of what is the host's own loopback, or NULL. */
+static const char *loopback_port(const char *target)
+{
+	static const char *const names[] = {"localhost:", "host-loopback:", "127.0.0.1:", "[::1]:"};
+
+	for (size_t i = 0; i < ELEMENTS(names); i++)
+		if (strncmp(target, names[i], strlen(names[i])) == 0)
+			return target + strlen(names[i]);
+	return NULL;
+}
+
+static bool read_address(const char *text, struct in6_addr *ret_address)
+{
+	char mapped[INET6_ADDRSTRLEN + 8];
+
+	if (!text)
+		return false;
+	snprintf(mapped, sizeof(mapped), "::ffff:%s", text);
+	return inet_pton(AF_INET6, text, ret_address) == 1 ||
+	       inet_pton(AF_INET6, mapped, ret_address) == 1;
+}
+
+/* What must be listed for it: an allowed name that leads to an address which is not public is not
+ * enough. NULL: nothing would do. Caller frees. */
+static char *find_target(const struct denial *denial)
+{
+	struct in6_addr address;
+	enum address_range range = RANGE_PUBLIC;
+	char *target = NULL;
+	int r;
+
+	if (read_address(denial->address, &address))
+		range = address_range(&address);
+	if (range != RANGE_PUBLIC && strcmp(denial->address, denial->host) != 0)
+		r = asprintf(&target, strchr(denial->address, ':') ? "[%s]:%u" : "%s:%u",
+			     denial->address, denial->port);
+	else
+		r = asprintf(&target, "%s", denial->object);
+	if (r < 0)
+		abort();
+	if (range == RANGE_NOWHERE || host_pattern_check(target, NULL) < 0) {
+		free(target);
+		return NULL;
+	}
+	return target;
+}
+
 /* What no grant can open: the kernel's own file systems, and what is hidden as a whole. */
 static bool is_beyond(const char *path)
 {
@@ -50,27 +106,46 @@ static bool is_beyond(const char *path)
 	       path_is_under(path, "/sys") || path_is_under(path, "/run");
 }
 
+static bool flag_for_target(const struct denial *denial, struct buffer *text)
+{
+	_cleanup_free_ char *target = find_target(denial);
+	const char *port = target ? loopback_port(target) : NULL;
+
+	if (!target)
+		return false;
+	buffer_add_text(text, "--allow-host ");
+	if (port)
+		buffer_printf(text, "localhost:%s", port);
+	else
+		escape_for_shell(text, target);
+	return true;
+}
+
+static bool flag_for_socket(const char *path, struct buffer *text)
+{
+	const struct known_socket *socket = socket_at(path);
+
+	if (path[0] == '@')
+		return false;
+	buffer_add_text(text, "--allow-socket ");
+	escape_for_shell(text, path);
+	if (socket)
+		buffer_printf(text, " (%s: %s)", socket->name, socket->means);
+	return true;
+}
+
 bool hint_flag(const struct denial *denial, const char *workspace, struct buffer *text)
 {
 	const char *object = denial->object;
-	const struct known_socket *socket = socket_at(object);
 	_cleanup_free_ char *path = NULL;
 
-	if (strstr(denial->rule, "permissions") || strstr(denial->rule, "set-user-id"))
+	if (strstr(denial->rule, "permissions") || strstr(denial->rule, "set-user-id") ||
+	    hint_is_final(denial))
 		return false;
-	if (strcmp(denial->operation, "connect") == 0) {
-		buffer_add_text(text, "--net full");
-		return true;
-	}
-	if (strcmp(denial->operation, "unix") == 0) {
-		if (object[0] == '@')
-			return false;
-		buffer_add_text(text, "--allow-socket ");
-		escape_for_shell(text, object);
-		if (socket)
-			buffer_printf(text, " (%s: %s)", socket->name, socket->means);
-		return true;
-	}
+	if (strcmp(denial->operation, "connect") == 0)
+		return flag_for_target(denial, text);
+	if (strcmp(denial->operation, "unix") == 0)
+		return flag_for_socket(object, text);
 	if (strstr(denial->rule, "masked") || is_protected(denial)) {
 		buffer_add_text(text, "--write ");
 		escape_for_shell(text, path_is_under(object, workspace)
@@ -94,6 +169,20 @@ static bool is_broad(const char *path)
 	return !strchr(path + 1, '/') || (home && home[0] == '/' && path_is_under(home, path));
 }
 
+static char *permission_for_target(const struct denial *denial)
+{
+	_cleanup_free_ char *target = find_target(denial);
+	const char *port = target ? loopback_port(target) : NULL;
+	char *permission = NULL;
+
+	if (!target)
+		return NULL;
+	if (asprintf(&permission, port ? "host-loopback %s" : "connect %s", port ? port : target) <
+	    0)
+		return NULL;
+	return permission;
+}
+
 char *hint_permission(const struct denial *denial, bool *ret_broad)
 {
 	_cleanup_free_ char *path = NULL;
@@ -102,10 +191,11 @@ char *hint_permission(const struct denial *denial, bool *ret_broad)
 
 	*ret_broad = false;
 
-	if (strstr(denial->rule, "permissions") || strstr(denial->rule, "set-user-id"))
+	if (strstr(denial->rule, "permissions") || strstr(denial->rule, "set-user-id") ||
+	    hint_is_final(denial))
 		return NULL;
 	if (strcmp(denial->operation, "connect") == 0)
-		return strdup("connect *"); /* single hosts cannot be opened by this version */
+		return permission_for_target(denial);
 	if (object[0] != '/')
 		return NULL;
 	/* What a person is shown is the thing itself, whatever links lead there. */

@@ -8,6 +8,8 @@
 
 /* "write /etc/motd (openat by sh)", escaped. */
 void hint_describe(const struct denial *denial, struct buffer *text);
+/* True if no flag and no answer opens it. */
+bool hint_is_final(const struct denial *denial);
 /* The flag that would have permitted it, escaped for a shell; false where none would. */
 bool hint_flag(const struct denial *denial, const char *workspace, struct buffer *text);
 /* The permission that was missing, as "OPERATION RESOURCE"; NULL where none would do. Caller frees.

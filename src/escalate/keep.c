@@ -29,7 +29,9 @@ int answer_keep(const struct answer *answer, const struct ask *question,
 	};
 	int r;
 
-	for (size_t i = 0; !grant.refusal && i < question->grants->count; i++)
+	/* A no to what a call wanted is none to the command. */
+	for (size_t i = 0;
+	     (!grant.refusal || question->kind == ASK_IN_PLACE) && i < question->grants->count; i++)
 		list_add(&grant.permissions, question->grants->items[i]);
 	for (const char **reason = question->assessment->reasons; *reason; reason++)
 		list_add(&grant.reasons, *reason);

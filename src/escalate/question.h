@@ -38,5 +38,11 @@ bool ask_fit(const struct ask *ask, unsigned columns, unsigned rows, bool colour
 /* A text of several lines, each in a gutter. */
 void add_block(struct lines *lines, enum style style, const char *text);
 
+/* One labelled text; nothing where there is none. */
+void add_field(struct lines *lines, const char *label, enum wrap wrap, const char *text);
+/* The beginning of the code, or all of it. */
+void add_code(struct lines *lines, const struct ask *ask, bool whole);
+/* There is more of it than its beginning. */
+bool code_is_long(const struct ask *ask);
 /* The dialogue on an open terminal; ask_terminal without looking for one. */
 void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *ret_answer);

@@ -61,6 +61,8 @@ void tty_write(struct tty *tty, const char *text, size_t length);
 /* Drops all input for half a second: what was typed before the question was read is no answer. */
 enum heard tty_quiet(struct tty *tty);
 enum heard tty_listen(struct tty *tty, struct input *ret_input);
-/* A line of text: HEARD_KEY with the line, HEARD_NOTHING on Escape, or what ended it. enter_alone:
- * Enter counts only when pressed alone, not at the end of something pasted. */
-enum heard tty_edit(struct tty *tty, const char *prompt, bool enter_alone, struct buffer *ret_line);
+enum { LINE_MOST = 2000 };
+/* A line of text, beginning with what line holds: HEARD_KEY with the line, HEARD_NOTHING on Escape,
+ * or what ended it. enter_alone: Enter counts only when pressed alone, not at the end of something
+ * pasted. */
+enum heard tty_edit(struct tty *tty, const char *prompt, bool enter_alone, struct buffer *line);

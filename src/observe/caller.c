@@ -96,6 +96,26 @@ int caller_object(pid_t tid, int fd)
 	return object < 0 ? -errno : object;
 }
 
+bool caller_is_signalled(pid_t tid)
+{
+	_cleanup_free_ char *text = NULL;
+	unsigned long long blocked = 0, caught = 0, pending = 0, value;
+	char path[64], *rest, *line;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	if (read_file(AT_FDCWD, path, 16384, &text, NULL) < 0)
+		return false;
+	for (rest = text; (line = strsep(&rest, "\n"));)
+		if (sscanf(line, "SigBlk: %llx", &value) == 1)
+			blocked = value;
+		else if (sscanf(line, "SigCgt: %llx", &value) == 1)
+			caught = value;
+		else if (sscanf(line, "SigPnd: %llx", &value) == 1 ||
+			 sscanf(line, "ShdPnd: %llx", &value) == 1)
+			pending |= value;
+	return pending & caught & ~blocked;
+}
+
 void caller_name(pid_t tid, char name[static 32])
 {
 	char path[64];

@@ -32,6 +32,9 @@ int caller_fd(pid_t tid, int fd);
 /* What one of its fds is open on, O_PATH: a copy of the fd itself would keep a program that was
  * just written from being executed for as long as we hold it. -errno. */
 int caller_object(pid_t tid, int fd);
+/* A signal came that it handles, and of which it is not told as long as we let it wait: such a wait
+ * ends for nothing less than its death. */
+bool caller_is_signalled(pid_t tid);
 void caller_name(pid_t tid, char name[static 32]);
 mode_t caller_umask(pid_t tid);
 /* Its process; -1 where it is gone. */

@@ -2,9 +2,11 @@
 /* Connects that the supervisor makes on a copy of the caller's own socket, and those among them
  * that have to wait. */
 #include "sockets.h"
+#include "../base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +33,17 @@ static void ignore_alarm(int signal)
 	(void)signal;
 }
 
+uint64_t socket_give_up(int fd, uint64_t begun)
+{
+	struct timeval patience = {0};
+	socklen_t length = sizeof(patience);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, &length) < 0 ||
+	    (!patience.tv_sec && !patience.tv_usec))
+		return 0;
+	return begun + ((uint64_t)patience.tv_sec * 1000000 + (uint64_t)patience.tv_usec) * 1000;
+}
+
 void connects_begin(void)
 {
 	struct sigaction action = {.sa_handler = ignore_alarm};
@@ -54,33 +67,42 @@ void close_copy(int *fd)
 	bound_sleep(false);
 }
 
-static void set_timer(struct observer *observer)
+/* Soon for what is tried again, else for those whose wait may have to end early. */
+static void set_timer(struct observer *observer, bool soon)
 {
-	struct itimerspec in_5_ms = {.it_value = {.tv_nsec = 5000000}};
+	struct itimerspec in = {.it_value = {.tv_nsec = soon ? 5000000 : 25000000}};
 
-	timerfd_settime(observer->timer, 0, &in_5_ms, NULL);
+	timerfd_settime(observer->timer, 0, &in, NULL);
 }
 
 /* Takes ownership of fd and target. */
-static void wait_for(struct observer *observer, uint64_t id, int fd, int target, bool again,
-		     const struct sockaddr *address, socklen_t length)
+static void wait_for(struct observer *observer, const struct seccomp_notif *call, int fd,
+		     int target, bool again, const struct sockaddr *address, socklen_t length)
 {
 	struct waiting *waiting = calloc(1, sizeof(*waiting));
 	struct epoll_event event = {.events = EPOLLOUT | EPOLLONESHOT, .data.fd = fd};
 
 	if (!waiting)
 		abort();
-	*waiting = (struct waiting){observer->waiting, id, fd, again, {0}, length, target, 0};
+	*waiting = (struct waiting){.next = observer->waiting,
+				    .id = call->id,
+				    .tid = (pid_t)call->pid,
+				    .socket = fd,
+				    .again = again,
+				    .length = length,
+				    .target = target,
+				    .begun = monotonic_ns()};
+	waiting->give_up = fd >= 0 ? socket_give_up(fd, waiting->begun) : 0;
 	memcpy(&waiting->address, address, length);
 	observer->waiting = waiting;
 	observer->waiting_count++;
-	if (again)
-		set_timer(observer);
-	else
+	set_timer(observer, again);
+	if (!again)
 		epoll_ctl(observer->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-bool wait_for_reader(struct observer *observer, uint64_t id, int fd, uint64_t flags)
+bool wait_for_reader(struct observer *observer, const struct seccomp_notif *call, int fd,
+		     uint64_t flags)
 {
 	static const struct sockaddr none;
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -89,7 +111,7 @@ bool wait_for_reader(struct observer *observer, uint64_t id, int fd, uint64_t fl
 		close_fd(&copy);
 		return false;
 	}
-	wait_for(observer, id, /* fd= */ -1, copy, /* again= */ true, &none, sizeof(none));
+	wait_for(observer, call, /* fd= */ -1, copy, /* again= */ true, &none, sizeof(none));
 	observer->waiting->flags = flags;
 	return true;
 }
@@ -120,48 +142,69 @@ int connect_now(int fd, int target, const struct sockaddr *address, socklen_t le
 	return r;
 }
 
-/* Takes ownership of fd and target. */
-void perform_connect(struct observer *observer, uint64_t id, int fd, int target,
-		     const struct sockaddr *address, socklen_t length)
+void perform_connect(struct observer *observer, const struct seccomp_notif *call, int fd,
+		     int target, const struct sockaddr *address, socklen_t length)
 {
 	bool blocking;
 	int error = connect_now(fd, target, address, length, &blocking);
+
+	conclude_connect(observer, call, fd, target, address, length, error, blocking);
+}
+
+void conclude_connect(struct observer *observer, const struct seccomp_notif *call, int fd,
+		      int target, const struct sockaddr *address, socklen_t length, int error,
+		      bool blocking)
+{
 	bool again = error == EAGAIN && address->sa_family == AF_UNIX;
 
 	if (blocking && (error == EINPROGRESS || again) && observer->waiting_count < WAITING_MOST) {
-		wait_for(observer, id, fd, target, again, address, length);
+		wait_for(observer, call, fd, target, again, address, length);
 		return;
 	}
-	answer(observer, id, error);
+	answer(observer, call->id, error);
 	close_copy(&fd);
 	close_fd(&target);
+}
+
+/* A caller that blocks stops waiting when its socket's own time is up, or when a signal came. The
+ * longer it has waited, the less often that is looked for. 0: it goes on waiting. */
+static int has_to_end(struct waiting *waiting)
+{
+	uint64_t now = monotonic_ns();
+
+	if (waiting->give_up && now >= waiting->give_up)
+		return waiting->again ? EAGAIN : EINPROGRESS;
+	if (now < waiting->next_look)
+		return 0;
+	waiting->next_look = now + (now - waiting->begun) / 4;
+	return caller_is_signalled(waiting->tid) ? EINTR : 0;
 }
 
 static bool finish(struct observer *observer, struct waiting *waiting)
 {
 	struct epoll_event event = {.events = EPOLLOUT | EPOLLONESHOT, .data.fd = waiting->socket};
-	struct sockaddr_storage peer;
-	socklen_t length = sizeof(peer);
+	struct pollfd settled = {.fd = waiting->socket, .events = POLLOUT};
 	bool blocking;
 	int error;
 
 	if (!still_waiting(observer, waiting->id))
 		return true;
-	if (waiting->socket < 0)
-		return open_pipe(observer, waiting->id, waiting->target, waiting->flags);
-	if (waiting->again) {
-		error = connect_now(waiting->socket, waiting->target,
-				    (const struct sockaddr *)&waiting->address, waiting->length,
-				    &blocking);
-		if (error == EAGAIN)
-			return false;
-	} else {
-		error = socket_option(waiting->socket, SO_ERROR, EIO);
-		if (error == 0 &&
-		    getpeername(waiting->socket, (struct sockaddr *)&peer, &length) < 0) {
+	if (waiting->socket < 0 &&
+	    open_pipe(observer, waiting->id, waiting->target, waiting->flags))
+		return true;
+	/* A second connect says how the first ended, and leaves the socket as the kernel would. */
+	error = waiting->socket < 0 ? EAGAIN
+		: !waiting->again && poll(&settled, 1, 0) <= 0
+			? EALREADY
+			: connect_now(waiting->socket, waiting->target,
+				      (const struct sockaddr *)&waiting->address, waiting->length,
+				      &blocking);
+	if (error == EAGAIN || error == EALREADY || error == EINPROGRESS) {
+		if (!waiting->again)
 			epoll_ctl(observer->epoll, EPOLL_CTL_MOD, waiting->socket, &event);
-			return false; /* the handshake is still under way */
-		}
+		error = has_to_end(waiting);
+		if (error == 0)
+			return false;
 	}
 	answer(observer, waiting->id, error);
 	return true;
@@ -195,8 +238,8 @@ void serve_waiting(struct observer *observer)
 		again = again || waiting->again;
 		link = &waiting->next;
 	}
-	if (again)
-		set_timer(observer);
+	if (observer->waiting)
+		set_timer(observer, again);
 }
 
 void drop_waiting(struct observer *observer)

@@ -7,6 +7,7 @@
  * holds no descriptor but the one it reports on. What it looks at may be in motion, so it goes by
  * descriptors that hold the thing itself, and looks again when it is done. */
 #include "cover.h"
+#include "child.h"
 #include "../base/io.h"
 #include "../base/path.h"
 #include "../sandbox/stage.h"
@@ -23,34 +24,50 @@
 #include <sys/wait.h>
 
 /* Whoever renames faster than this child looks is told of by the next event. */
-enum { SECONDS = 2, LOOKS = 8, CHILDREN = 4096 };
+enum { SECONDS = 2, LOOKS = 8, CHILDREN = 4096, STAT = 1024 };
 
 struct report {
 	int errnum;
 	unsigned mask;
 };
 
-static int open_of_process(const char *pid, int *ret_user, int *ret_mounts)
+/* The directory of a process is that of no other, also when its number has changed hands. */
+static bool is_child_of(int process, pid_t init)
+{
+	char text[STAT], *end;
+	_cleanup_close_ int fd = openat(process, "stat", O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read_all(fd, text, sizeof(text) - 1);
+
+	if (length < 0)
+		return false;
+	text[length] = '\0';
+	end = strrchr(text, ')'); /* of its name, which is the command's to choose */
+	return end && strlen(end) > 4 && strtol(end + 4, NULL, 10) == init;
+}
+
+static int open_of_process(const char *pid, pid_t init, const char *kind, int *ret_user,
+			   int *ret_other)
 {
 	char path[64];
-	_cleanup_close_ int process = -1, user = -1, mounts = -1;
+	_cleanup_close_ int process = -1, user = -1, other = -1;
 
-	snprintf(path, sizeof(path), "/proc/%s/ns", pid);
+	snprintf(path, sizeof(path), "/proc/%s", pid);
 	process = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (process < 0)
+	if (process < 0 || !is_child_of(process, init))
 		return -1;
-	user = openat(process, "user", O_RDONLY | O_CLOEXEC);
-	mounts = openat(process, "mnt", O_RDONLY | O_CLOEXEC);
-	if (user < 0 || mounts < 0)
+	snprintf(path, sizeof(path), "ns/%s", kind);
+	user = openat(process, "ns/user", O_RDONLY | O_CLOEXEC);
+	other = openat(process, path, O_RDONLY | O_CLOEXEC);
+	if (user < 0 || other < 0)
 		return -1;
 	*ret_user = STEAL_FD(user);
-	*ret_mounts = STEAL_FD(mounts);
+	*ret_other = STEAL_FD(other);
 	return 0;
 }
 
 /* Init is closed to us. What it started is not, and lives in the same namespaces: the filter lets
  * nobody leave them. */
-int open_namespaces(pid_t init, int *ret_user, int *ret_mounts)
+int open_namespaces(pid_t init, const char *kind, int *ret_user, int *ret_other)
 {
 	char path[64], text[CHILDREN];
 	_cleanup_close_ int list = -1;
@@ -66,7 +83,7 @@ int open_namespaces(pid_t init, int *ret_user, int *ret_mounts)
 		return (int)length;
 	text[length] = '\0';
 	while ((pid = strsep(&rest, " ")))
-		if (*pid && open_of_process(pid, ret_user, ret_mounts) == 0)
+		if (*pid && open_of_process(pid, init, kind, ret_user, ret_other) == 0)
 			return 0;
 	return -EAGAIN;
 }
@@ -81,25 +98,6 @@ static int enter(const struct covering *covering)
 	close(covering->user);
 	close(covering->mounts);
 	return 0;
-}
-
-static int compare_fds(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
-static void close_all_but(int a, int b, int c)
-{
-	int kept[] = {a, b, c};
-	unsigned next = 0;
-
-	qsort(kept, ELEMENTS(kept), sizeof(*kept), compare_fds);
-	for (size_t i = 0; i < ELEMENTS(kept); i++) {
-		if ((unsigned)kept[i] > next)
-			sys_close_range(next, (unsigned)kept[i] - 1, 0);
-		next = (unsigned)kept[i] + 1;
-	}
-	sys_close_range(next, ~0u, 0);
 }
 
 static int open_real(const char *path)
@@ -235,6 +233,7 @@ static void say(int pipe, int errnum, size_t mask)
 
 static _Noreturn void run_child(const struct covering *covering, const bool *marked, int pipe)
 {
+	int kept[] = {pipe, covering->user, covering->mounts};
 	sigset_t none;
 	struct stat st;
 
@@ -244,7 +243,7 @@ static _Noreturn void run_child(const struct covering *covering, const bool *mar
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	alarm(SECONDS);
-	close_all_but(pipe, covering->user, covering->mounts);
+	close_all_but(kept, ELEMENTS(kept));
 	if (enter(covering) < 0)
 		say(pipe, errno, first_marked(covering, marked));
 	/* What was entered is the sandbox, and not whoever had that process number by then. */

@@ -13,9 +13,10 @@ struct covering {
 	int user, mounts; /* the sandbox's namespaces */
 };
 
-/* The namespaces of the sandbox with this init, for the caller to close. 0; -EAGAIN where nobody
- * inside could be found whose they are: the command is not there yet, or not any more. */
-int open_namespaces(pid_t init, int *ret_user, int *ret_mounts);
+/* The user namespace of the sandbox with this init and another (kind: "mnt", "net"), for the caller
+ * to close. 0; -EAGAIN where nobody inside could be found whose they are: the command is not there
+ * yet, or not any more. */
+int open_namespaces(pid_t init, const char *kind, int *ret_user, int *ret_other);
 
 /* Covers what lies at those of the masks' paths that are marked, unless a mask stands there, and
  * pins what lies above them; waits for it, at most two seconds. 0; -ESTALE where the namespaces are

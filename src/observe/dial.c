@@ -4,22 +4,24 @@
  * that answers is handed in. A caller that does not want to wait is handed one under way, as soon
  * as it is clear which address that should be. */
 #include "network.h"
-#include "../base/io.h"
+#include "../base/ranges.h"
+#include "../base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <time.h>
 
 static const uint64_t millisecond = 1000 * 1000;
 enum {
-	DIALS_MOST = 256,   /* each holds two fds or more */
-	TOGETHER = 3,	    /* addresses of one that are tried at the same time */
-	TICK = 25,	    /* ms, at which those that wait are looked after */
+	DIALS_MOST = 256, /* each holds two fds or more */
+	TOGETHER = 3,	  /* addresses of one that are tried at the same time */
+	TICK = 25,	  /* ms, at which those that wait are looked after */
+	ACCEPT_MS = 20,
 	NEXT_ADDRESS = 250, /* ms after which the next address is tried beside the last */
 	PATIENCE = 500,	    /* ms that a caller is held who does not want to wait */
 	WINNERS = 64,
@@ -30,7 +32,7 @@ struct dial {
 	struct seccomp_notif call;
 	const struct trap *trap;
 	struct target target;
-	struct sockaddr_storage asked; /* datagrams: the address as the caller wrote it */
+	struct sockaddr_storage asked; /* the address as the caller wrote it */
 	socklen_t asked_length;
 	uint64_t ticket;
 	const char *settling; /* the answer that it was served again with; NULL */
@@ -38,6 +40,7 @@ struct dial {
 	int copy;	      /* of the caller's socket */
 	int family;
 	bool blocking;
+	bool shared; /* with another process: no socket can take its place */
 	bool only_v6;
 	uint64_t begun, give_up; /* monotonic; 0: never */
 	uint64_t next_look;	 /* for signals */
@@ -49,14 +52,6 @@ struct dial {
 	uint64_t next_try;
 	int error; /* of the last that failed */
 };
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000 * millisecond + (uint64_t)time.tv_nsec;
-}
 
 static void set_tick(struct observer *observer)
 {
@@ -71,12 +66,13 @@ static void set_tick(struct observer *observer)
 	timerfd_settime(observer->dial_timer, 0, &tick, NULL);
 }
 
-/* A file stays registered as long as anybody has it open, and the caller may by now. */
+/* A file stays registered as long as anybody has it open, and the caller may by now. Or it has
+ * closed it already, and we are the last: then closing waits as long as its linger time says. */
 static void close_attempt(struct observer *observer, int *fd)
 {
 	if (*fd >= 0)
 		epoll_ctl(observer->epoll, EPOLL_CTL_DEL, *fd, NULL);
-	close_fd(fd);
+	close_copy(fd);
 }
 
 static void drop(struct observer *observer, struct dial *dial)
@@ -204,10 +200,37 @@ static int try_address(struct observer *observer, struct dial *dial, size_t inde
 	return error;
 }
 
+/* Where the caller's socket must stay: it leads to the relay, which leads to ours. 0 or -errno. */
+static int join(struct observer *observer, struct dial *dial, int socket)
+{
+	struct relay *relay = network_relay(observer);
+	_cleanup_close_ int listener = -1, inside = -1;
+	struct sockaddr_storage address;
+	struct pollfd accepted;
+	bool blocking;
+	int r;
+
+	write_address(&dial->target.address, dial->target.port, family_of(&dial->target.address),
+		      &address);
+	r = relay_listen(relay, (struct sockaddr *)&address, &listener);
+	if (r < 0)
+		return r;
+	r = connect_now(dial->copy, /* target= */ -1, (struct sockaddr *)&dial->asked,
+			dial->asked_length, &blocking);
+	if (r && r != EINPROGRESS)
+		return -r;
+	accepted = (struct pollfd){.fd = listener, .events = POLLIN};
+	(void)poll(&accepted, 1, ACCEPT_MS);
+	inside = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	return inside < 0 ? -ECONNREFUSED : relay_join(relay, inside, socket);
+}
+
 /* Ends with the dial gone. */
 static void give(struct observer *observer, struct dial *dial, size_t index, int result)
 {
-	int r = hand_in(observer, &dial->call, dial->number, &dial->copy, dial->attempts[index]);
+	int r = dial->shared ? join(observer, dial, dial->attempts[index])
+			     : hand_in(observer, &dial->call, dial->number, &dial->copy,
+				       dial->attempts[index]);
 
 	/* Ours goes first: the caller must be able to end the connection by closing its own. */
 	close_attempt(observer, &dial->attempts[index]);
@@ -242,11 +265,36 @@ static void try_next(struct observer *observer, struct dial *dial, bool clear)
 		else if (error == 0)
 			give(observer, dial, index, 0);
 		else
-			dial->next_try = now() + NEXT_ADDRESS * millisecond;
+			dial->next_try = monotonic_ns() + NEXT_ADDRESS * millisecond;
 		return;
 	}
 	if (count_under_way(dial) == 0)
 		finish_dial(observer, dial, dial->error ? dial->error : ENETUNREACH);
+}
+
+/* Datagrams: the relay fixes where they go, and the caller's own socket leads to the relay. */
+static void relay_dial(struct observer *observer, struct dial *dial)
+{
+	const struct in6_addr *address = &dial->addresses.items[0];
+	struct sockaddr_storage inside, outside;
+	int r;
+
+	write_address(&dial->target.address, dial->target.port, family_of(&dial->target.address),
+		      &inside);
+	write_address(address, dial->target.port, family_of(address), &outside);
+	r = relay_datagrams(network_relay(observer), (struct sockaddr *)&inside,
+			    (struct sockaddr *)&outside);
+	if (r < 0 || !still_waiting(observer, dial->call.id)) {
+		finish_dial(observer, dial, r < 0 ? -r : EINTR);
+		return;
+	}
+	if (dial->trap->kind == TRAP_SEND)
+		/* Inside, every address leads to a relay or to nobody. */
+		answer_continue(observer, dial->call.id);
+	else
+		perform_connect(observer, &dial->call, STEAL_FD(dial->copy), /* target= */ -1,
+				(struct sockaddr *)&dial->asked, dial->asked_length);
+	drop(observer, dial);
 }
 
 /* Its addresses are known and may be reached. */
@@ -255,7 +303,31 @@ static void connect_dial(struct observer *observer, struct dial *dial)
 	bool clear = prefer_winner(observer, dial) || dial->addresses.count == 1;
 
 	dial->connecting = true;
-	try_next(observer, dial, clear);
+	if (dial->target.datagrams)
+		relay_dial(observer, dial);
+	else
+		try_next(observer, dial, clear);
+}
+
+/* True for an address of this host, however public: behind it are the host's services, and its own
+ * firewall does not stand before them. The kernel says with which address it would be spoken to;
+ * nothing is sent. */
+static bool is_own(const struct in6_addr *address)
+{
+	struct sockaddr_storage there, here = {0};
+	socklen_t length = write_address(address, /* port= */ 9, family_of(address), &there),
+		  room = sizeof(here);
+	_cleanup_close_ int fd = socket(there.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct in6_addr own;
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&there, length) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&here, &room) < 0)
+		return false; /* then it is not reached either */
+	if (here.ss_family == AF_INET6)
+		own = ((struct sockaddr_in6 *)&here)->sin6_addr;
+	else
+		own = address_map(&((struct sockaddr_in *)&here)->sin_addr);
+	return IN6_ARE_ADDR_EQUAL(&own, address) || address_range(&own) == RANGE_LOOPBACK;
 }
 
 /* What the socket can reach of what may be reached. */
@@ -269,8 +341,8 @@ static void choose_addresses(const struct observer *observer, const struct addre
 		const struct in6_addr *address = &found->items[i];
 		bool v4 = IN6_IS_ADDR_V4MAPPED(address);
 
-		if (network_judge_address(observer, address, dial->target.port, named) !=
-		    HOST_ALLOWED)
+		if (network_judge_address(observer, address, dial->target.port,
+					  named && !is_own(address)) != HOST_ALLOWED)
 			*ret_refused = address;
 		else if (dial->target.datagrams ||
 			 (dial->family == AF_INET ? v4 : !v4 || !dial->only_v6))
@@ -283,18 +355,24 @@ static void refuse_address(struct observer *observer, struct dial *dial,
 			   const struct in6_addr *address)
 {
 	char warning[TARGET_OBJECT + 128];
-	const char *range = address_range_name(address_range(address));
+	enum address_range range = address_range(address);
+	bool denied = network_judge_address(observer, address, dial->target.port,
+					    /* named= */ true) == HOST_DENIED;
 
 	target_lead_to(&dial->target, address);
-	if (network_judge_address(observer, address, dial->target.port, true) == HOST_DENIED)
+	if (denied && range != RANGE_NOWHERE)
 		snprintf(warning, sizeof(warning), "denied by the list of hosts: %s",
+			 dial->target.literal);
+	else if (range == RANGE_PUBLIC)
+		snprintf(warning, sizeof(warning),
+			 "network: %s is an address of this host and must be listed itself",
 			 dial->target.literal);
 	else
 		snprintf(warning, sizeof(warning),
 			 "network: %s is a %s address and must be listed itself",
-			 dial->target.literal, range);
+			 dial->target.literal, address_range_name(range));
 	observer->settling = dial->settling;
-	network_refuse(observer, &dial->call, dial->trap, &dial->target, warning);
+	network_refuse(observer, &dial->call, dial->trap, &dial->target, warning, denied);
 	observer->settling = NULL;
 	drop(observer, dial);
 }
@@ -323,10 +401,10 @@ static void found(void *data, uint64_t ticket, const struct addresses *addresses
 }
 
 static struct dial *dial_new(struct observer *observer, const struct seccomp_notif *call,
-			     const struct trap *trap, int fd, const struct target *target)
+			     const struct trap *trap, int fd, const struct target *target,
+			     const struct sockaddr *asked, socklen_t asked_length)
 {
-	struct timeval patience = {0};
-	socklen_t length = sizeof(patience);
+	socklen_t length;
 	struct dial *dial;
 	int only_v6 = 0;
 
@@ -348,16 +426,17 @@ static struct dial *dial_new(struct observer *observer, const struct seccomp_not
 			      .copy = fd,
 			      .family = socket_option(fd, SO_DOMAIN, AF_INET),
 			      .blocking = !(fcntl(fd, F_GETFL) & O_NONBLOCK),
-			      .begun = now()};
+			      .begun = monotonic_ns()};
 	memset(dial->attempts, -1, sizeof(dial->attempts));
-	if (getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, &length) == 0 &&
-	    (patience.tv_sec || patience.tv_usec))
-		dial->give_up = dial->begun + (uint64_t)patience.tv_sec * 1000 * millisecond +
-				(uint64_t)patience.tv_usec * 1000;
+	memcpy(&dial->asked, asked, asked_length);
+	dial->asked_length = asked_length;
+	dial->give_up = socket_give_up(fd, dial->begun);
 	length = sizeof(only_v6);
 	dial->only_v6 = dial->family == AF_INET6 &&
 			getsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, &length) == 0 &&
 			only_v6;
+	if (!target->datagrams)
+		dial->shared = is_shared((pid_t)call->pid, observer->observed->init, fd);
 	observer->dials = dial;
 	observer->dial_count++;
 	set_tick(observer);
@@ -368,13 +447,11 @@ void dial_start(struct observer *observer, const struct seccomp_notif *call,
 		const struct trap *trap, int fd, const struct target *target,
 		const struct sockaddr *asked, socklen_t length)
 {
-	struct dial *dial = dial_new(observer, call, trap, fd, target);
+	struct dial *dial = dial_new(observer, call, trap, fd, target, asked, length);
 	const struct addresses literal = {.items = {target->address}, .count = 1};
 
 	if (!dial)
 		return;
-	memcpy(&dial->asked, asked, length);
-	dial->asked_length = length;
 	if (!*target->name) {
 		found(observer, dial->ticket, &literal, 0);
 		return;
@@ -385,9 +462,10 @@ void dial_start(struct observer *observer, const struct seccomp_notif *call,
 }
 
 void dial_loopback(struct observer *observer, const struct seccomp_notif *call,
-		   const struct trap *trap, int fd, const struct target *target)
+		   const struct trap *trap, int fd, const struct target *target,
+		   const struct sockaddr *asked, socklen_t length)
 {
-	struct dial *dial = dial_new(observer, call, trap, fd, target);
+	struct dial *dial = dial_new(observer, call, trap, fd, target, asked, length);
 	static const struct in6_addr v6 = IN6ADDR_LOOPBACK_INIT;
 	static const struct in6_addr v4 = {
 		.s6_addr = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
@@ -417,32 +495,13 @@ static void end_attempt(struct observer *observer, struct dial *dial, size_t ind
 	try_next(observer, dial, /* clear= */ false);
 }
 
-/* A signal that the caller handles came, and a sleep that cannot be seen from inside keeps it from
- * being told. The longer it has waited, the less often it is looked for. */
+/* The longer it has waited, the less often it is looked for. */
 static bool is_signalled(struct dial *dial, uint64_t time)
 {
-	static const char *const pending[] = {"SigPnd", "ShdPnd"};
-	_cleanup_free_ char *text = NULL;
-	unsigned long long blocked = 0, caught = 0, signals = 0, value;
-	char path[64], *rest, *line;
-
 	if (time < dial->next_look)
 		return false;
 	dial->next_look = time + (time - dial->begun) / 4;
-	snprintf(path, sizeof(path), "/proc/%d/status", (pid_t)dial->call.pid);
-	if (read_file(AT_FDCWD, path, 16384, &text, NULL) < 0)
-		return false;
-	for (rest = text; (line = strsep(&rest, "\n"));) {
-		if (sscanf(line, "SigBlk: %llx", &value) == 1)
-			blocked = value;
-		else if (sscanf(line, "SigCgt: %llx", &value) == 1)
-			caught = value;
-		for (size_t i = 0; i < ELEMENTS(pending); i++)
-			if (strncmp(line, pending[i], 6) == 0 &&
-			    sscanf(line + 6, ": %llx", &value) == 1)
-				signals |= value;
-	}
-	return signals & caught & ~blocked;
+	return caller_is_signalled((pid_t)dial->call.pid);
 }
 
 /* The caller goes on with an attempt under way, or with none where there is none yet. */
@@ -458,7 +517,7 @@ static void let_go(struct observer *observer, struct dial *dial, int result)
 
 static void tick(struct observer *observer)
 {
-	uint64_t time = now(), ticks;
+	uint64_t time = monotonic_ns(), ticks;
 	struct dial *next;
 
 	(void)!read(observer->dial_timer, &ticks, sizeof(ticks));

@@ -7,6 +7,28 @@
 #include <stdio.h>
 #include <string.h>
 
+struct relay *network_relay(struct observer *observer)
+{
+	if (!observer->relay)
+		observer->relay = relay_new(observer->epoll, observer->observed->init);
+	return observer->relay;
+}
+
+int network_publish(struct observer *observer, struct error **ret_error)
+{
+	const struct list *ports = observer->observed->publish;
+	int r = 0;
+
+	for (size_t i = 0; ports && i < ports->count && r == 0; i++) {
+		unsigned outside = 0, inside = 0;
+
+		if (sscanf(ports->items[i], "%u:%u", &outside, &inside) == 2)
+			r = relay_publish(network_relay(observer), (uint16_t)outside,
+					  (uint16_t)inside, ret_error);
+	}
+	return r;
+}
+
 enum host_access network_judge_address(const struct observer *observer,
 				       const struct in6_addr *address, uint16_t port, bool named)
 {
@@ -31,32 +53,39 @@ enum host_access network_judge(const struct observer *observer, const struct tar
 		       : host_rules_name(&observer->permitted, target->name, target->port);
 }
 
+/* Why nobody is asked, or NULL. */
+static const char *final_rule(const struct observer *observer, const struct target *target)
+{
+	if (!*target->name && address_range(&target->address) == RANGE_NOWHERE)
+		return "never: a reserved address";
+	return network_judge(observer, target) == HOST_DENIED ? "denied by the list of hosts"
+							      : NULL;
+}
+
 void network_refuse(struct observer *observer, const struct seccomp_notif *call,
-		    const struct trap *trap, const struct target *target, const char *warning)
+		    const struct trap *trap, const struct target *target, const char *warning,
+		    bool final)
 {
 	const char *protocol = target->datagrams ? "udp" : "tcp";
-	bool denied = !warning && network_judge(observer, target) == HOST_DENIED;
-	const char *rule = warning			    ? warning
-			   : denied			    ? "denied by the list of hosts"
-			   : observer->observed->restricted ? "network: not on the list"
-							    : "network none";
-	struct target asked = *target;
-	struct wish wish = {.operation = "connect",
-			    .object = asked.object,
-			    .protocol = protocol,
-			    .port = target->port,
-			    .warning = warning};
+	const char *rule = warning ? warning : final_rule(observer, target);
+	const struct wish wish = {.operation = "connect",
+				  .object = target->object,
+				  .host = target_host(target),
+				  .address = *target->literal ? target->literal : NULL,
+				  .protocol = protocol,
+				  .port = target->port,
+				  .warning = warning};
 	struct denial *denial;
 	char program[32];
 
-	/* The name alone opens such an address to nobody: it is asked for itself. */
-	if (warning)
-		target_forget_name(&asked);
-	wish.host = target_host(&asked);
-	wish.address = *asked.literal ? asked.literal : NULL;
-
-	if (!denied && (*target->name || address_range(&target->address) != RANGE_NOWHERE) &&
-	    wish_add(observer, call, trap, &wish))
+	final |= !warning && rule;
+	if (!rule)
+		rule = observer->observed->restricted ? "network: not on the list" : "network none";
+	if (target->datagrams && trap->kind == TRAP_CONNECT) {
+		probe_refuse(observer, call, trap, target, rule);
+		return;
+	}
+	if (!final && wish_add(observer, call, trap, &wish))
 		return;
 	caller_name((pid_t)call->pid, program);
 	if (!still_waiting(observer, call->id))
@@ -90,6 +119,21 @@ static bool is_taken(struct observer *observer, const struct seccomp_notif *call
 	return error != 0;
 }
 
+/* A server inside may listen on the loopback of IPv4 alone, and `localhost` mean both. */
+static bool connect_mapped(int fd, uint16_t port)
+{
+	struct sockaddr_in6 mapped = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	const struct sockaddr undo = {.sa_family = AF_UNSPEC};
+	bool blocking;
+	int error;
+
+	inet_pton(AF_INET6, "::ffff:127.0.0.1", &mapped.sin6_addr);
+	(void)connect_now(fd, /* target= */ -1, &undo, sizeof(undo), &blocking);
+	error = connect_now(fd, /* target= */ -1, (struct sockaddr *)&mapped, sizeof(mapped),
+			    &blocking);
+	return (error == 0 || error == EINPROGRESS) && socket_option(fd, SO_ERROR, EIO) == 0;
+}
+
 /* The sandbox's own loopback; where nobody listens there, and the list says so, the host's. Takes
  * ownership of fd. */
 static void connect_loopback(struct observer *observer, const struct seccomp_notif *call,
@@ -97,14 +141,15 @@ static void connect_loopback(struct observer *observer, const struct seccomp_not
 			     const struct target *target, const struct sockaddr *address,
 			     socklen_t length)
 {
+	enum host_access said = host_rules_loopback(observer->observed->hosts, target->port);
 	bool blocking = true, listed;
 	int error;
 
-	listed = !target->datagrams &&
-		 (host_rules_loopback(observer->observed->hosts, target->port) == HOST_ALLOWED ||
-		  host_rules_loopback(&observer->permitted, target->port) == HOST_ALLOWED);
+	if (said == HOST_UNLISTED) /* what is denied no answer opens */
+		said = host_rules_loopback(&observer->permitted, target->port);
+	listed = !target->datagrams && said == HOST_ALLOWED;
 	if (!host && !listed) {
-		perform_connect(observer, call->id, fd, /* target= */ -1, address, length);
+		perform_connect(observer, call, fd, /* target= */ -1, address, length);
 		return;
 	}
 	/* One that was handed in and failed is the host's still: its loopback would be the host's.
@@ -114,18 +159,19 @@ static void connect_loopback(struct observer *observer, const struct seccomp_not
 	else
 		error = connect_now(fd, /* target= */ -1, address, length, &blocking);
 	/* On loopback a refusal is there at once. */
-	if (error == EINPROGRESS)
-		error = socket_option(fd, SO_ERROR, 0) == ECONNREFUSED ? ECONNREFUSED : error;
-	if (error == ECONNREFUSED && listed) {
-		dial_loopback(observer, call, trap, fd, target);
+	if (error == EINPROGRESS && socket_option(fd, SO_ERROR, 0) == ECONNREFUSED)
+		error = ECONNREFUSED;
+	if (error == ECONNREFUSED && listed && !host && address->sa_family == AF_INET6 &&
+	    connect_mapped(fd, target->port)) {
+		conclude_connect(observer, call, fd, /* target= */ -1, address, length,
+				 blocking ? 0 : EINPROGRESS, blocking);
 		return;
-	} else if (error == EINPROGRESS && blocking) {
-		perform_connect(observer, call->id, fd, /* target= */ -1, address, length);
-		return;
-	} else {
-		answer(observer, call->id, error);
 	}
-	close_copy(&fd);
+	if (error == ECONNREFUSED && listed)
+		dial_loopback(observer, call, trap, fd, target, address, length);
+	else
+		conclude_connect(observer, call, fd, /* target= */ -1, address, length, error,
+				 blocking);
 }
 
 void serve_internet(struct observer *observer, const struct seccomp_notif *call,
@@ -158,17 +204,18 @@ void serve_internet(struct observer *observer, const struct seccomp_notif *call,
 	} else if (target_is_inside(&target)) {
 		connect_loopback(observer, call, trap, fd, host, &target, address, length);
 		return;
-	} else if (datagrams && target.port == 0) {
-		/* Libraries connect datagram sockets to port 0 to learn which of their own
-		 * addresses would be used. */
+	} else if (!sends && probe_is_one(&target)) {
 		answer(observer, call->id, ENETUNREACH);
 	} else {
+		if (!datagrams)
+			probe_forget(observer, &target);
 		access = network_judge(observer, &target);
-		if (access == HOST_ALLOWED && !datagrams) {
+		if (access == HOST_ALLOWED) {
 			dial_start(observer, call, trap, fd, &target, address, length);
 			return;
 		}
-		network_refuse(observer, call, trap, &target, /* warning= */ NULL);
+		network_refuse(observer, call, trap, &target, /* warning= */ NULL,
+			       /* final= */ false);
 	}
 	close_copy(&fd);
 }

@@ -14,13 +14,29 @@
 void serve_internet(struct observer *observer, const struct seccomp_notif *call,
 		    const struct trap *trap, int fd, const struct sockaddr *address,
 		    socklen_t length);
+/* The relay, started when it is first needed. */
+struct relay *network_relay(struct observer *observer);
+/* Publishes the ports that the host may reach. */
+int network_publish(struct observer *observer, struct error **ret_error);
 /* What the list and the answers so far say. named: the rules allowed a name, and it led here. */
 enum host_access network_judge(const struct observer *observer, const struct target *target);
 enum host_access network_judge_address(const struct observer *observer,
 				       const struct in6_addr *address, uint16_t port, bool named);
-/* Lets it wait for an answer, or refuses it. warning: why it is refused even so; may be NULL. */
+/* Lets it wait for an answer, or refuses it. warning: why the address that the name leads to is
+ * refused; NULL: the target itself is not listed. final: whatever anybody answers. */
 void network_refuse(struct observer *observer, const struct seccomp_notif *call,
-		    const struct trap *trap, const struct target *target, const char *warning);
+		    const struct trap *trap, const struct target *target, const char *warning,
+		    bool final);
+
+/* probe.c: true if nothing can be meant by it. */
+bool probe_is_one(const struct target *target);
+/* Answers a connect of datagrams that is refused: it may have been meant, or not. */
+void probe_refuse(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap, const struct target *target, const char *rule);
+/* It was not: a stream to that target followed. NULL: all. */
+void probe_forget(struct observer *observer, const struct target *target);
+/* What is left at the end was meant. */
+void probe_note(struct observer *observer);
 
 /* wish.c: lets the call wait until somebody has answered; false where nobody can. The texts of the
  * wish are copied. */
@@ -37,13 +53,17 @@ void dial_start(struct observer *observer, const struct seccomp_notif *call,
 		const struct sockaddr *asked, socklen_t length);
 /* To the host's own loopback, for a caller that found nobody on its own. Takes ownership of fd. */
 void dial_loopback(struct observer *observer, const struct seccomp_notif *call,
-		   const struct trap *trap, int fd, const struct target *target);
+		   const struct trap *trap, int fd, const struct target *target,
+		   const struct sockaddr *asked, socklen_t length);
 /* True if the fd is one of theirs, and was served. */
 bool dial_serve(struct observer *observer, int fd);
 void dial_done(struct observer *observer);
 
 /* handin.c: options that were set on the caller's socket, on ours. */
 void copy_options(int from, int to, int family);
+/* True if the caller's parent or a child of it holds its socket as well: then no other can take its
+ * place. More distant relatives are not looked at. */
+bool is_shared(pid_t tid, pid_t init, int copy);
 /* Puts the socket in the place of the caller's, which copy is one of: under its number and those of
  * its duplicates, with its flags, and where it was waited for with epoll. Closes the copy. 0 or
  * -errno. */

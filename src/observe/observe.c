@@ -12,7 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
-enum { ROUNDS = 64, PACKET = 1500 };
+enum { ROUNDS = 64 };
 
 static const struct trap traps[] = {
 	{SYS_open, "open", TRAP_OPEN, -1, 0, -1, -1, 1, 2, false},
@@ -187,26 +187,6 @@ static void receive(struct observer *observer)
 	       ENOSYS); /* trapped by the filter and unknown here: never let through */
 }
 
-static void serve_names(struct observer *observer)
-{
-	uint8_t query[PACKET], reply[PACKET];
-
-	for (int i = 0; i < ROUNDS; i++) {
-		struct sockaddr_in from;
-		socklen_t length = sizeof(from);
-		ssize_t got = recvfrom(observer->observed->names, query, sizeof(query),
-				       MSG_DONTWAIT, (struct sockaddr *)&from, &length);
-		size_t size;
-
-		if (got < 0)
-			return;
-		size = resolver_answer(observer->resolver, query, (size_t)got, reply, 512);
-		if (size > 0)
-			(void)sendto(observer->observed->names, reply, size,
-				     MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&from, length);
-	}
-}
-
 static int watch(struct observer *observer, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
@@ -229,7 +209,8 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 	observer->resolver = resolver_new();
 	if (observer->epoll < 0 || observer->timer < 0 || watch(observer, observer->timer) < 0 ||
 	    (observed->listener >= 0 && watch(observer, observed->listener) < 0) ||
-	    (observed->names >= 0 && watch(observer, observed->names) < 0)) {
+	    !(observer->nameserver =
+		      nameserver_new(observer->epoll, observed->names, observer->resolver))) {
 		fail_errno(ret_error, E_ENGINE, errno, "starting the supervisor");
 		observer_free(observer);
 		return -E_ENGINE;
@@ -241,6 +222,10 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 					     .epoll = observer->epoll};
 	if (observed->covered && observed->covered->count > 0 &&
 	    renewal_new(&observer->renewed, &observer->renewal, ret_error) < 0) {
+		observer_free(observer);
+		return -E_ENGINE;
+	}
+	if (observed->own_network && network_publish(observer, ret_error) < 0) {
 		observer_free(observer);
 		return -E_ENGINE;
 	}
@@ -262,9 +247,12 @@ void observer_free(struct observer *observer)
 		return;
 	drop_waiting(observer);
 	wish_done(observer);
+	probe_forget(observer, NULL);
 	dial_done(observer);
+	relay_free(observer->relay);
 	renewal_free(observer->renewal);
 	hold_done(&observer->holding);
+	nameserver_free(observer->nameserver);
 	resolver_free(observer->resolver);
 	ledger_done(&observer->ledger);
 	for (size_t i = 0; i < observer->bound_count; i++)
@@ -307,10 +295,10 @@ void observer_serve(struct observer *observer)
 			else if (fd ==
 				 observer->observed->listener) /* nobody is left under the filter */
 				epoll_ctl(observer->epoll, EPOLL_CTL_DEL, fd, NULL);
-			else if (fd == observer->observed->names)
-				serve_names(observer);
-			else if (!dial_serve(observer, fd) &&
+			else if (!nameserver_serve(observer->nameserver, fd) &&
+				 !dial_serve(observer, fd) &&
 				 !lookup_serve(observer->lookup, fd, events[i].events) &&
+				 !relay_serve(observer->relay, fd, events[i].events) &&
 				 !renewal_serve(observer->renewal, fd))
 				waiting = true;
 		}
@@ -338,6 +326,7 @@ uint64_t observer_set_aside(const struct observer *observer)
 
 void observer_take_denials(struct observer *observer, struct attempt *attempt)
 {
+	probe_note(observer);
 	attempt->denials = STEAL(observer->ledger.denials);
 	attempt->denial_count = observer->ledger.count;
 	observer->ledger.count = 0;

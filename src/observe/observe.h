@@ -17,9 +17,9 @@ struct observer;
 
 /* Borrowed; must outlive the observer. */
 struct observed {
-	int listener; /* seccomp notifications */
-	int names;    /* the resolver's socket, -1 for none */
-	int root;     /* the sandbox's root, O_PATH */
+	int listener;	  /* seccomp notifications */
+	const int *names; /* the name server's sockets, NAME_SOCKETS of them */
+	int root;	  /* the sandbox's root, O_PATH */
 	uid_t uid;
 	pid_t init; /* whose children are the sandbox's processes, where no namespace says so */
 	bool own_network; /* the sandbox has a network namespace of its own, and nothing beyond it

@@ -6,6 +6,7 @@
 #include "caller.h"
 #include "hold.h"
 #include "ledger.h"
+#include "nameserver.h"
 #include "observe.h"
 #include "renew.h"
 #include "resolver.h"
@@ -25,6 +26,9 @@ struct waiting {
 	socklen_t length;
 	int target;	/* O_PATH of a unix socket's inode or of the pipe, -1 */
 	uint64_t flags; /* of the open */
+	pid_t tid;
+	uint64_t begun, give_up; /* monotonic; 0: never */
+	uint64_t next_look;	 /* for signals */
 };
 
 struct bound {
@@ -37,19 +41,22 @@ struct observer {
 	const struct observed *observed;
 	int epoll, timer;
 	struct resolver *resolver;
+	struct nameserver *nameserver;
 	struct ledger ledger;
 	struct bound *bound; /* path sockets made inside: the only ones that may be connected to
 				unasked */
 	size_t bound_count;
 	struct waiting *waiting;
 	size_t waiting_count;
+	struct probe *probes; /* connects of datagrams that were refused */
+	size_t probe_count;
 	struct asking *asking; /* calls that wait for an answer, the oldest first */
 	size_t asking_count;
 	uint64_t wishes;	     /* how many there were */
 	const char *settling;	     /* the answer that a call is served again with; NULL */
 	struct host_rules permitted; /* by answers during the run */
 	struct list permitted_sockets;
-	struct list granted; /* objects of the wishes that were */
+	struct list granted; /* wishes that were */
 	struct dial *dials;  /* connections that are made outside */
 	size_t dial_count;
 	uint64_t dialled;	/* how many there were */
@@ -171,7 +178,8 @@ void serve_processes(struct observer *observer, const struct seccomp_notif *call
 /* Tries to open a pipe for writing; false while nobody reads it, and nothing was answered. */
 bool open_pipe(struct observer *observer, uint64_t id, int fd, uint64_t flags);
 /* To be tried again until somebody does. False where too many wait. */
-bool wait_for_reader(struct observer *observer, uint64_t id, int fd, uint64_t flags);
+bool wait_for_reader(struct observer *observer, const struct seccomp_notif *call, int fd,
+		     uint64_t flags);
 /* Connects that wait: the handshake of one has come to its end, or it is time to try again. */
 void serve_waiting(struct observer *observer);
 void drop_waiting(struct observer *observer);

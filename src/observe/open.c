@@ -176,7 +176,7 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 	    (flags & (O_ACCMODE | O_NONBLOCK | O_EXCL)) == O_WRONLY) {
 		/* Whoever opens a pipe for writing waits for a reader. */
 		if (!open_pipe(observer, call->id, found->fd, flags) &&
-		    !wait_for_reader(observer, call->id, found->fd, flags))
+		    !wait_for_reader(observer, call, found->fd, flags))
 			answer(observer, call->id, ENXIO);
 		return;
 	}

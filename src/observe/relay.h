@@ -25,16 +25,23 @@ void relay_free(struct relay *relay);
 /* From now on datagrams that are sent inside to `inside` (an address of the resolver's range, or
  * the literal one, with its port) reach `outside` and nothing else, and answers from there come
  * back as if from `inside`. Each sender inside gets a socket of its own outside, connected. True
- * again for the same pair costs nothing. -errno. */
+ * again for the same pair costs nothing. Another outside for the same inside takes over for all
+ * senders that were not answered yet. -errno. */
 int relay_datagrams(struct relay *relay, const struct sockaddr *inside,
 		    const struct sockaddr *outside);
 /* True if that is there already. */
 bool relay_has(const struct relay *relay, const struct sockaddr *inside);
+
+/* A stream by way of the pump, for a socket inside that no other can take the place of: a listener
+ * inside at that address for it to connect to, and what was accepted there joined with a connection
+ * outside (which may be about to be one). The caller closes its own fds. -errno. */
+int relay_listen(struct relay *relay, const struct sockaddr *inside, int *ret_listener);
+int relay_join(struct relay *relay, int inside, int outside);
 
 /* Listens on the host's loopback (127.0.0.1 and ::1) at `outside`; each connection is made again
  * inside, to the sandbox's loopback at `inside`, when it comes. A port that is taken is an error
  * that names it. */
 int relay_publish(struct relay *relay, uint16_t outside, uint16_t inside, struct error **ret_error);
 
-/* True if the fd is the relay's, and was served. */
+/* True if the fd is the relay's, and was served. There may be no relay (NULL). */
 bool relay_serve(struct relay *relay, int fd, uint32_t events);

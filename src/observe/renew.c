@@ -272,7 +272,8 @@ static bool find_way(struct renewal *renewal, const char *path)
 	if (renewal->mounts >= 0)
 		return true;
 	for (int i = 0; i < QUICK && r == -EAGAIN; i++)
-		r = open_namespaces(renewal->renewed->init, &renewal->user, &renewal->mounts);
+		r = open_namespaces(renewal->renewed->init, "mnt", &renewal->user,
+				    &renewal->mounts);
 	if (r == 0)
 		return true;
 	if (r == -EAGAIN && ++renewal->tries < TRIES)

@@ -29,7 +29,7 @@ _Static_assert(NAMES_MAX * 2 <= SLOTS, "the hash table must stay at most half fu
 _Static_assert(NAMES_MAX <= UINT16_MAX, "a slot holds an index plus one");
 _Static_assert(FIRST_ADDRESS + NAMES_MAX <= 1 << 17, "a /15 must hold every name");
 
-enum { TYPE_A = 1, TYPE_PTR = 12, TYPE_AAAA = 28, TYPE_OPT = 41 };
+enum { TYPE_A = 1, TYPE_PTR = 12, TYPE_AAAA = 28, TYPE_OPT = 41, TYPE_ANY = 255 };
 enum { CLASS_IN = 1 };
 enum {
 	FLAG_RESPONSE = 0x8000,
@@ -50,7 +50,8 @@ enum rcode {
 };
 
 struct resolver {
-	struct arena *arena; /* the names' text */
+	struct arena *arena;	    /* the names' text */
+	char own[NAME_LONGEST + 1]; /* the machine's own name, lower case */
 	/* Keyed, because the program inside chooses the names and could otherwise choose them to
 	 * collide and make every lookup a walk through the table. */
 	uint8_t key[crypto_shorthash_KEYBYTES];
@@ -86,8 +87,15 @@ struct reader {
 struct writer {
 	uint8_t *data;
 	size_t room, length;
+	uint16_t records; /* of the answer */
 	bool full;
 };
+
+/* Not ctype.h: what a name means must not depend on the locale. */
+static char fold_case(uint8_t c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : (char)c;
+}
 
 struct resolver *resolver_new(void)
 {
@@ -96,6 +104,10 @@ struct resolver *resolver_new(void)
 	if (!resolver)
 		abort();
 	resolver->arena = arena_new();
+	if (gethostname(resolver->own, sizeof(resolver->own) - 1) < 0)
+		resolver->own[0] = '\0';
+	for (char *c = resolver->own; *c; c++)
+		*c = fold_case((uint8_t)*c);
 	crypto_shorthash_keygen(resolver->key);
 	return resolver;
 }
@@ -132,12 +144,6 @@ static uint16_t read_16(struct reader *reader)
 	const uint8_t *octets = read_octets(reader, 2);
 
 	return octets ? (uint16_t)(octets[0] << 8 | octets[1]) : 0;
-}
-
-/* Not ctype.h: what a name means must not depend on the locale. */
-static char fold_case(uint8_t c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : (char)c;
 }
 
 static bool is_digit(char c)
@@ -282,6 +288,7 @@ static void put_name(struct writer *writer, const char *name)
 /* All of a record that stands before its data; the owner is the name in the question. */
 static void put_record(struct writer *writer, uint16_t type, size_t data_length)
 {
+	writer->records++;
 	put_16(writer, 0xc000 | HEADER);
 	put_16(writer, type);
 	put_16(writer, CLASS_IN);
@@ -338,7 +345,8 @@ static enum rcode put_address(struct resolver *resolver, const struct query *que
 	uint32_t ipv4 = INADDR_LOOPBACK;
 	struct in6_addr ipv6 = in6addr_loopback;
 
-	if (!name_is_under(&query->name, "localhost")) {
+	if (!name_is_under(&query->name, "localhost") &&
+	    strcmp(query->name.text, resolver->own) != 0) {
 		int64_t index = index_of(resolver, &query->name);
 		uint32_t host = FIRST_ADDRESS + index;
 
@@ -350,10 +358,11 @@ static enum rcode put_address(struct resolver *resolver, const struct query *que
 		host = htonl(host);
 		memcpy(ipv6.s6_addr + sizeof(ipv6) - sizeof(host), &host, sizeof(host));
 	}
-	if (query->type == TYPE_A) {
+	if (query->type != TYPE_AAAA) {
 		put_record(writer, TYPE_A, sizeof(ipv4));
 		put_32(writer, ipv4);
-	} else {
+	}
+	if (query->type != TYPE_A) {
 		put_record(writer, TYPE_AAAA, sizeof(ipv6));
 		put(writer, &ipv6, sizeof(ipv6));
 	}
@@ -462,6 +471,7 @@ static enum rcode put_answer(struct resolver *resolver, const struct query *quer
 	switch (query->type) {
 	case TYPE_A:
 	case TYPE_AAAA:
+	case TYPE_ANY:
 		return put_address(resolver, query, writer);
 	case TYPE_PTR:
 		if (name_is_under(&query->name, "in-addr.arpa") ||
@@ -491,7 +501,7 @@ size_t resolver_answer(struct resolver *resolver, const uint8_t *query, size_t q
 	struct writer header = {.data = reply, .room = HEADER};
 	struct writer body = {.data = reply, .room = reply_room, .length = HEADER};
 	struct query asked = {0};
-	bool question, answer, opt;
+	bool question, opt;
 	size_t question_end;
 	enum rcode rcode;
 	uint16_t id, flags;
@@ -511,7 +521,6 @@ size_t resolver_answer(struct resolver *resolver, const uint8_t *query, size_t q
 	question = question_end > HEADER;
 	if (rcode == NOERROR)
 		rcode = put_answer(resolver, &asked, &body);
-	answer = body.length > question_end;
 	opt = asked.edns;
 	if (opt)
 		put_opt(&body, rcode, asked.edns_flags);
@@ -521,13 +530,14 @@ size_t resolver_answer(struct resolver *resolver, const uint8_t *query, size_t q
 	if (body.full) {
 		/* At most 380 octets are needed, so this is a caller with little room. */
 		body.length = question_end;
-		answer = opt = false;
+		body.records = 0;
+		opt = false;
 		flags |= FLAG_TRUNCATED;
 	}
 	put_16(&header, id);
 	put_16(&header, flags);
 	put_16(&header, question);
-	put_16(&header, answer);
+	put_16(&header, body.records);
 	put_16(&header, 0); /* authorities */
 	put_16(&header, opt);
 	return body.length;

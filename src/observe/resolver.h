@@ -15,9 +15,9 @@ struct resolver *resolver_new(void);
 void resolver_free(struct resolver *resolver);
 
 /* Answers one DNS message (UDP form, no length prefix). A and AAAA of any valid name get its
- * synthetic address (TTL 1), `localhost` and names under it get loopback, PTR of a synthetic
- * address gives the name back, any other type an empty answer, anything malformed FORMERR or
- * nothing. Returns the length written to reply, 0 for no reply. */
+ * synthetic address (TTL 1), ANY both; `localhost`, names under it and the machine's own name get
+ * loopback; PTR of a synthetic address gives the name back; any other type an empty answer,
+ * anything malformed FORMERR or nothing. Returns the length written to reply, 0 for no reply. */
 size_t resolver_answer(struct resolver *resolver, const uint8_t *query, size_t query_length,
 		       uint8_t *reply, size_t reply_room);
 

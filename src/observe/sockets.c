@@ -60,19 +60,22 @@ void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 	} else if (observer->observed->no_network && domain != AF_UNIX) {
 		refuse(observer, call, trap, "connect", "the network", rule_network, EACCES);
 	} else if (domain == AF_UNIX && trap->kind == TRAP_CONNECT) {
-		perform_connect(observer, call->id, fd, /* target= */ -1, &address.any, length);
+		perform_connect(observer, call, fd, /* target= */ -1, &address.any, length);
 		return;
 	} else if (domain != AF_UNIX && trap->kind != TRAP_BIND &&
 		   observer->observed->own_network) {
 		serve_internet(observer, call, trap, fd, &address.any, length);
 		return;
 	} else if (trap->kind == TRAP_CONNECT) {
-		perform_connect(observer, call->id, fd, -1, &address.any, length);
+		perform_connect(observer, call, fd, -1, &address.any, length);
 		return;
+	} else if (trap->kind == TRAP_BIND && observer->observed->own_network) {
+		/* Let go on, it could be done to a socket that was handed in and failed: a port of
+		 * the host would be taken. */
+		answer(observer, call->id, bind(fd, &address.any, length) < 0 ? errno : 0);
 	} else {
-		/* Binding and sending inside the network the sandbox has: the namespace is the
-		 * wall, and there are no datagram sockets of AF_UNIX that an address could lead
-		 * elsewhere. */
+		/* In the host's network, where that is the sandbox's own; and sending by AF_UNIX,
+		 * which has no datagram sockets that an address could lead elsewhere. */
 		answer_continue(observer, call->id);
 	}
 	close_copy(&fd);

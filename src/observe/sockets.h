@@ -9,6 +9,8 @@
 void connects_begin(void);
 /* An option of SOL_SOCKET that is a number; `otherwise` where there is none. */
 int socket_option(int fd, int option, int otherwise);
+/* When a blocking connect that began then gives up (SO_SNDTIMEO); 0: never. Monotonic. */
+uint64_t socket_give_up(int fd, uint64_t begun);
 /* Closes our copy of a caller's socket, in bounded time whatever its linger time is. */
 void close_copy(int *fd);
 /* Connects without blocking whatever the socket's own mode; the caller's flags are as before when
@@ -17,8 +19,13 @@ int connect_now(int fd, int target, const struct sockaddr *address, socklen_t le
 		bool *ret_blocking);
 /* The same for the caller, who waits for it where it would have to. Takes ownership of fd and
  * target. */
-void perform_connect(struct observer *observer, uint64_t id, int fd, int target,
-		     const struct sockaddr *address, socklen_t length);
+void perform_connect(struct observer *observer, const struct seccomp_notif *call, int fd,
+		     int target, const struct sockaddr *address, socklen_t length);
+
+/* What is left to do after connect_now: answer, or wait. Takes ownership of fd and target. */
+void conclude_connect(struct observer *observer, const struct seccomp_notif *call, int fd,
+		      int target, const struct sockaddr *address, socklen_t length, int error,
+		      bool blocking);
 
 /* unix.c. connect_unix takes ownership of fd. */
 void connect_unix(struct observer *observer, const struct seccomp_notif *call,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Targets of the network as values. */
 #include "target.h"
+#include "../sandbox/sandbox.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -59,19 +60,16 @@ void target_lead_to(struct target *target, const struct in6_addr *address)
 	address_text(address, target->literal);
 }
 
-void target_forget_name(struct target *target)
-{
-	target->name[0] = '\0';
-	write_object(target);
-}
-
 bool target_is_inside(const struct target *target)
 {
+	static const uint8_t inner_ipv4[] = INNER_IPV4, inner_ipv6[] = INNER_IPV6;
 	const struct in6_addr *address = &target->address;
 	uint32_t host;
 
 	if (!IN6_IS_ADDR_V4MAPPED(address))
-		return IN6_IS_ADDR_LOOPBACK(address) || IN6_IS_ADDR_UNSPECIFIED(address);
+		return IN6_IS_ADDR_LOOPBACK(address) || IN6_IS_ADDR_UNSPECIFIED(address) ||
+		       memcmp(address, inner_ipv6, sizeof(inner_ipv6)) == 0;
 	memcpy(&host, address->s6_addr + 12, sizeof(host));
-	return ntohl(host) >> 24 == 127 || host == htonl(INADDR_ANY);
+	return ntohl(host) >> 24 == 127 || host == htonl(INADDR_ANY) ||
+	       memcmp(&host, inner_ipv4, sizeof(inner_ipv4)) == 0;
 }

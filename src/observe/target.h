@@ -26,8 +26,6 @@ bool target_read(const struct resolver *resolver, const struct sockaddr *address
 const char *target_host(const struct target *target);
 /* The name has turned out to lead to this address. */
 void target_lead_to(struct target *target, const struct in6_addr *address);
-/* It is that address from now on. */
-void target_forget_name(struct target *target);
 /* Where an address can only mean the sandbox itself. */
 bool target_is_inside(const struct target *target);
 void address_text(const struct in6_addr *address, char text[static INET6_ADDRSTRLEN]);

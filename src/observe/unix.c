@@ -15,6 +15,28 @@ enum { BOUND_MOST = 500 };
 static const char rule_unix[] = "default: no sockets of the host";
 static const char rule_write[] = "default: write only in the workspace and /tmp";
 
+/* Services that the C library asks for hosts, users and groups before it looks into its files, and
+ * does well without. No program chose to, so that a refusal would tell nobody anything; and they
+ * would look up names that nobody allowed. */
+static const char *const name_services[] = {
+	"/run/nscd",		/* unscd too */
+	"/run/nslcd",		/* LDAP */
+	"/var/lib/sss/pipes",	/* sssd */
+	"/run/systemd/resolve", /* nss-resolve */
+	"/run/systemd/userdb",	/* nss-systemd */
+	"/run/systemd/machine", /* nss-mymachines */
+	"/run/avahi-daemon",	/* nss-mdns */
+};
+
+static bool is_name_service(const char *path)
+{
+	for (size_t i = 0; i < ELEMENTS(name_services); i++) {
+		if (path_is_under(path, name_services[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Remembered by an open fd: without it the number of a socket that was removed could come again, as
  * one of the host's. */
 static void remember_bound(struct observer *observer, int directory, const char *name)
@@ -97,8 +119,8 @@ void connect_unix(struct observer *observer, const struct seccomp_notif *call,
 		/* An abstract name is one of the socket's own network namespace. */
 		if (observer->observed->own_network ||
 		    length <= offsetof(struct sockaddr_un, sun_path)) {
-			perform_connect(observer, call->id, fd, -1,
-					(const struct sockaddr *)address, length);
+			perform_connect(observer, call, fd, -1, (const struct sockaddr *)address,
+					length);
 			return;
 		}
 		path[0] = '@';
@@ -117,7 +139,7 @@ void connect_unix(struct observer *observer, const struct seccomp_notif *call,
 	}
 	if (r == 0 && found.exists && S_ISSOCK(found.st.st_mode) &&
 	    (is_private(observer, found.path) || was_bound_inside(observer, &found.st))) {
-		perform_connect(observer, call->id, fd, found.fd, (const struct sockaddr *)address,
+		perform_connect(observer, call, fd, found.fd, (const struct sockaddr *)address,
 				length);
 		return;
 	}
@@ -126,13 +148,14 @@ void connect_unix(struct observer *observer, const struct seccomp_notif *call,
 	host = allowed_host_socket(observer, path[0] == '/' ? path : found.path, real);
 	if (host >= 0) {
 		close_fd(&found.fd);
-		perform_connect(observer, call->id, fd, host, (const struct sockaddr *)address,
-				length);
+		perform_connect(observer, call, fd, host, (const struct sockaddr *)address, length);
 		return;
 	}
-	if (host == -2 &&
-	    wish_add(observer, call, trap,
-		     &(struct wish){.operation = "unix", .object = real, .protocol = "unix"}))
+	if (host == -2 && is_name_service(real))
+		answer(observer, call->id, ENOENT); /* as if it did not run */
+	else if (host == -2 &&
+		 wish_add(observer, call, trap,
+			  &(struct wish){.operation = "unix", .object = real, .protocol = "unix"}))
 		; /* it waits for an answer */
 	else if (host == -2)
 		refuse(observer, call, trap, "unix", real, rule_unix, EACCES);
@@ -165,9 +188,10 @@ void bind_unix(struct observer *observer, const struct seccomp_notif *call, cons
 		answer(observer, call->id, r < 0 ? -r : EINTR);
 		return;
 	}
-	if (is_private(observer, found.path) && !observer->observed->alone) {
+	if (is_private(observer, found.path) && !observer->observed->alone && !observer->dialled) {
 		/* Nothing to be remembered, so the walls may decide, and the socket keeps the name
-		 * it was given. */
+		 * it was given. Not once there may be sockets of the host: a port of it could be
+		 * bound instead. */
 		answer_continue(observer, call->id);
 	} else if (found.exists || strlen(found.name) >= sizeof(by_name.sun_path)) {
 		answer(observer, call->id, found.exists ? EADDRINUSE : ENAMETOOLONG);

@@ -25,14 +25,23 @@ static const char *keep(const char *text, char *room, size_t size)
 	return room;
 }
 
+/* What is asked for: the target, and where it leads if that is what is in question. */
+static void write_key(const struct wish *wish, char key[static TEXT])
+{
+	snprintf(key, TEXT, "%s %s %s", wish->operation, wish->object,
+		 wish->warning && wish->address ? wish->address : "");
+}
+
 bool wish_add(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
 	      const struct wish *wish)
 {
 	struct asking *asking, **last = &observer->asking;
+	char key[TEXT];
 
+	write_key(wish, key);
 	/* What was granted and is still refused will be refused whatever is answered. */
 	if (!observer->observed->asks || observer->settling ||
-	    observer->asking_count >= ASKING_MOST || list_has(&observer->granted, wish->object))
+	    observer->asking_count >= ASKING_MOST || list_has(&observer->granted, key))
 		return false;
 	asking = calloc(1, sizeof(*asking));
 	if (!asking)
@@ -117,12 +126,14 @@ void observer_settle(struct observer *observer, uint64_t number, const char *ans
 	for (struct asking **link = &observer->asking; *link; link = &(*link)->next) {
 		struct seccomp_notif call = (*link)->call;
 		const struct trap *trap = (*link)->trap;
+		char key[TEXT];
 
 		if ((*link)->wish.number != number)
 			continue;
 		if (still_waiting(observer, call.id) && strcmp(answer, "granted") == 0) {
 			note(observer, *link, answer);
-			list_add(&observer->granted, (*link)->wish.object);
+			write_key(&(*link)->wish, key);
+			list_add(&observer->granted, key);
 		}
 		drop(observer, link);
 		/* A yes may have been to one step of several: where a name leads is the next. */

@@ -96,11 +96,15 @@ json_t *event_ask(const struct event_run *run, const char *kind, const char *why
 }
 
 json_t *event_answer(const char *answer, const char *scope, const char *by, const char *reason,
-		     const struct list *grants, const char *grant)
+		     const struct list *grants, const char *grant, const struct list *domains)
 {
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "answer", answer, "scope",
-			 json_text(scope), "by", json_text(by), "reason", json_text(reason),
-			 "grants", list_value(grants), "grant", json_text(grant));
+	json_t *body = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "answer", answer, "scope",
+				 json_text(scope), "by", json_text(by), "reason", json_text(reason),
+				 "grants", list_value(grants), "grant", json_text(grant));
+
+	if (domains)
+		json_object_set_new(body, "domains", list_value(domains));
+	return body;
 }
 
 json_t *event_retry(unsigned attempt, enum level level, const struct list *grants)

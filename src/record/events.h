@@ -18,10 +18,11 @@ struct event_run {
 
 /* Each gives a new object. */
 json_t *event_start(const struct event_run *run);
-/* A question, and what was answered. */
+/* A question, and what was answered. domains: the hosts that code may reach, NULL where it is none.
+ */
 json_t *event_ask(const struct event_run *run, const char *kind, const char *why,
 		  const struct list *refused, const struct list *grants);
 json_t *event_answer(const char *answer, const char *scope, const char *by, const char *reason,
-		     const struct list *grants, const char *grant);
+		     const struct list *grants, const char *grant, const struct list *domains);
 /* One more attempt, with what it was given. */
 json_t *event_retry(unsigned attempt, enum level level, const struct list *grants);

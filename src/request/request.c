@@ -46,7 +46,8 @@ void request_done(struct request *request)
 				&request->deny_calls,
 				&request->require,
 				&request->allow_hosts,
-				&request->deny_hosts};
+				&request->deny_hosts,
+				&request->publish};
 	char *texts[] = {request->script,    request->shell,  request->approval_command,
 			 request->workspace, request->cwd,    request->agent,
 			 request->session,   request->tool,   request->call_id,

@@ -58,6 +58,7 @@ struct request {
 	struct list allow_calls, deny_calls; /* system calls by name, besides the common ones */
 	struct list require;		     /* names of walls without which nothing runs */
 	struct list allow_hosts, deny_hosts; /* as a policy writes them */
+	struct list publish;		     /* OUTSIDE[:INSIDE]: ports */
 	struct limits limits;
 	uint64_t keep_output; /* bytes of each stream kept for the result */
 

@@ -336,6 +336,7 @@ static const struct field {
 	{"allow_socket", &words, offsetof(struct request, sockets)},
 	{"allow_host", &words, offsetof(struct request, allow_hosts)},
 	{"deny_host", &words, offsetof(struct request, deny_hosts)},
+	{"publish", &words, offsetof(struct request, publish)},
 	{"allow_syscall", &words, offsetof(struct request, allow_calls)},
 	{"deny_syscall", &words, offsetof(struct request, deny_calls)},
 	{"require", &words, offsetof(struct request, require)},

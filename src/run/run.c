@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -18,6 +19,9 @@
  * stop. */
 static const int passed_on[] = {SIGINT,	 SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 				SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
+
+/* How often a pump is moved before a question: as much as a program has printed just before. */
+enum { PASSES = 16 };
 
 /* After a kill, how long the caller's reader may take for what is still in our buffers. */
 static const uint64_t flush_ns = 1000000000;
@@ -30,6 +34,7 @@ struct run {
 	const struct attendant *attendant;
 	struct outcome *outcome;
 	struct pump *keys, *screen; /* the terminal, both ways */
+	struct screen drawn;	    /* what it shows */
 	int signals;
 	uint64_t started, killed; /* monotonic; 0: not yet, none */
 	bool keyboard;		  /* the command has the terminal */
@@ -264,16 +269,59 @@ static void check_limits(struct run *run)
 		order(run, INIT_COUNT, 0); /* for the next look */
 }
 
+static void pass_on(struct run *run)
+{
+	struct pump *outputs[] = {run->streams->output[0], run->streams->output[1], run->screen};
+
+	for (size_t i = 0; i < ELEMENTS(outputs); i++)
+		for (int n = 0; n < PASSES && outputs[i] && pump_move(outputs[i]); n++)
+			;
+}
+
+/* Whoever draws on a screen, or edits a line, draws anew when the window changes; that it changes
+ * back at once makes no difference. */
+static void draw_anew(struct run *run)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+	int master = run->entry->terminal;
+	struct termios modes;
+	struct winsize size;
+
+	if (!run->screen || !run->keyboard || !terminal_is_ours(run->streams) ||
+	    tcgetattr(master, &modes) < 0 ||
+	    (!screen_is_owned(&run->drawn) && (modes.c_lflag & ICANON)))
+		return;
+	screen_again(&run->drawn, &text);
+	(void)!write(run->streams->terminal, buffer_text(&text), text.length);
+	if (ioctl(master, TIOCGWINSZ, &size) < 0)
+		return;
+	size.ws_row++;
+	(void)ioctl(master, TIOCSWINSZ, &size);
+	size.ws_row--;
+	(void)ioctl(master, TIOCSWINSZ, &size);
+}
+
+/* A program that owns the screen stands still, where there is a freezer. */
 void run_pause(struct run *run)
 {
+	pass_on(run);
+	if (screen_is_owned(&run->drawn))
+		(void)cgroup_freeze_soon(run->watch.group);
 	watch_pause(&run->watch);
 	order(run, INIT_PAUSE, 0);
 }
 
 void run_resume(struct run *run)
 {
+	(void)cgroup_thaw(run->watch.group);
+	draw_anew(run);
 	order(run, INIT_RESUME, 0);
 	watch_resume(&run->watch);
+}
+
+void run_look(struct run *run)
+{
+	check_limits(run);
 }
 
 void run_end(struct run *run)
@@ -339,6 +387,7 @@ static void start_terminal(struct run *run)
 			       fcntl(streams->terminal, F_DUPFD_CLOEXEC, 3));
 	run->screen->captures[0] = &streams->captured[0];
 	run->screen->captures[1] = &streams->aggregated;
+	run->screen->screen = &run->drawn;
 	run->keys = pump_new(fcntl(streams->terminal, F_DUPFD_CLOEXEC, 3),
 			     fcntl(master, F_DUPFD_CLOEXEC, 3));
 	run->has_modes = terminal_is_ours(streams);

@@ -47,8 +47,12 @@ int run_serve(struct entry *entry, struct streams *streams, const struct limits 
 	      struct cgroup *group, const struct attendant *attendant, struct outcome *ret_outcome,
 	      struct error **ret_error);
 
+/* What is counted is held against the limits while a person is asked, too. From inside a pause. */
+void run_look(struct run *run);
 /* While a person is asked, wall and idle time stand still, here and in init; pauses may be nested.
- * For whoever is served by run_serve, from inside it. */
+ * What was printed so far is passed on before, and what is printed meanwhile is kept until after.
+ * Where the command draws on the terminal, that is made again as it was, and it is told to draw
+ * anew. For whoever is served by run_serve, from inside it. */
 void run_pause(struct run *run);
 void run_resume(struct run *run);
 /* Ends the command and everything it left behind, now. From inside run_serve, too. */

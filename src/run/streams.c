@@ -39,6 +39,7 @@ struct pump *pump_new(int from, int to)
 	pump->to = to;
 	pump->to_is_socket = pump->discard = pump->moved = false;
 	pump->captures[0] = pump->captures[1] = NULL;
+	pump->screen = NULL;
 	pump->start = pump->end = 0;
 	pump->error = 0;
 	return pump;
@@ -112,6 +113,8 @@ static bool pump_write(struct pump *pump)
 		pump->start = pump->end = 0;
 		return true;
 	}
+	if (pump->screen)
+		screen_watch(pump->screen, pump->data + pump->start, (size_t)put);
 	pump->start += (size_t)put;
 	if (pump->start == pump->end)
 		pump->start = pump->end = 0;

@@ -7,6 +7,7 @@
 #include "../request/request.h"
 #include "../sandbox/sandbox.h"
 #include "capture.h"
+#include "screen.h"
 #include <termios.h>
 
 enum { PUMP_ROOM = 64 * 1024 };
@@ -18,6 +19,7 @@ struct pump {
 	int error;		     /* errno of the write that failed; 0: none */
 	bool moved;		     /* something has come through */
 	struct capture *captures[2]; /* of what passes, each may be NULL */
+	struct screen *screen;	     /* what it makes of the terminal it goes to, or NULL */
 	size_t start, end;
 	char data[PUMP_ROOM];
 };

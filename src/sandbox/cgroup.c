@@ -420,26 +420,33 @@ void cgroup_read(const struct cgroup *group, struct cgroup_usage *ret_usage)
 	ret_usage->killed = now.killed - MIN(group->before.killed, now.killed);
 }
 
-static int set_frozen(struct cgroup *group, bool frozen)
+static const uint64_t freeze_ns = 1000000000;
+
+static int set_frozen(struct cgroup *group, bool frozen, uint64_t patience)
 {
 	for (size_t i = 0; group && i < group->count; i++)
 		if (group->parts[i].powers & CGROUP_FREEZER) {
-			int r = part_freeze(&group->parts[i], frozen);
-
 			group->frozen = frozen;
-			return r;
+			return part_freeze(&group->parts[i], frozen, patience);
 		}
 	return -ENOTSUP;
 }
 
 int cgroup_freeze(struct cgroup *group)
 {
-	return set_frozen(group, true);
+	return set_frozen(group, true, freeze_ns);
+}
+
+int cgroup_freeze_soon(struct cgroup *group)
+{
+	int r = set_frozen(group, true, /* patience= */ 0);
+
+	return r == -ETIMEDOUT ? 0 : r;
 }
 
 int cgroup_thaw(struct cgroup *group)
 {
-	return group && !group->frozen ? 0 : set_frozen(group, false);
+	return group && !group->frozen ? 0 : set_frozen(group, false, freeze_ns);
 }
 
 void cgroup_free(struct cgroup *group)

@@ -48,6 +48,8 @@ void cgroup_read(const struct cgroup *group, struct cgroup_usage *ret_usage);
 /* Both wait until it is so, at most a second; 0 or -errno: -ENOTSUP without a freezer, -ETIMEDOUT
  * where a process would not. Nothing of a frozen run can be ended before it is thawed. */
 int cgroup_freeze(struct cgroup *group);
+/* The same without waiting: whoever waits for an answer of ours freezes only after it. */
+int cgroup_freeze_soon(struct cgroup *group);
 int cgroup_thaw(struct cgroup *group);
 
 /* Ends what is left in it, and removes it. */

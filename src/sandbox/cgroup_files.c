@@ -15,7 +15,6 @@
 enum { TASKS_PER_PROCESS = 16 };
 
 /* How long a group may take to freeze; a process inside a system call may not be able to. */
-static const uint64_t freeze_ns = 1000000000;
 
 uint64_t tasks_for(uint64_t processes)
 {
@@ -161,10 +160,10 @@ static bool is_frozen(const struct part *part, bool frozen)
 	       strncmp(text, frozen ? "FROZEN" : "THAWED", 6) == 0;
 }
 
-int part_freeze(const struct part *part, bool frozen)
+int part_freeze(const struct part *part, bool frozen, uint64_t patience)
 {
 	const char *word = part->unified ? (frozen ? "1" : "0") : (frozen ? "FROZEN" : "THAWED");
-	uint64_t until = monotonic_ns() + freeze_ns;
+	uint64_t until = monotonic_ns() + patience;
 
 	do {
 		/* The older freezer wants to be told again for processes that were busy. */

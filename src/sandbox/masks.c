@@ -58,30 +58,56 @@ static int cover(const char *source, int target)
 	return r;
 }
 
-/* resolv.conf is often a link into /run, which is hidden by now: then its target is made there. */
-static int prepare_linked_resolver(void)
+/* Where a link at the path leads, as text: one step. False where it is none, or too long. The
+ * directories above are taken as they are written, but for /var/run, which is /run. */
+static bool follow_link(char path[static PATH_MAX])
 {
-	char target[PATH_MAX], path[PATH_MAX + 8];
-	ssize_t length = readlink("/etc/resolv.conf", target, sizeof(target) - 1);
+	char target[PATH_MAX], joined[2 * PATH_MAX];
+	ssize_t length = readlink(path, target, sizeof(target) - 1);
+	size_t end = 0;
 
 	if (length <= 0)
-		return 0;
+		return false;
 	target[length] = '\0';
-	if (strncmp(target, "../run/", 7) == 0)
-		snprintf(path, sizeof(path), "/run/%s", target + 7);
-	else if (strncmp(target, "/run/", 5) == 0)
-		snprintf(path, sizeof(path), "%s", target);
-	else
-		return 0;
-	if (strstr(path, "/../"))
-		return 0;
-	for (char *slash = path + 5; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		if (mkdir(path, 0755) < 0 && errno != EEXIST)
-			return -1;
-		*slash = '/';
+	*strrchr(path, '/') = '\0';
+	snprintf(joined, sizeof(joined), "%s/%s", target[0] == '/' ? "" : path, target);
+	path[0] = '\0';
+	for (char *rest = joined, *part; (part = strtok_r(rest, "/", &rest));) {
+		if (strcmp(part, "..") == 0) {
+			while (end > 0 && path[--end] != '/')
+				;
+		} else if (strcmp(part, ".") != 0) {
+			if (end + 1 + strlen(part) >= PATH_MAX)
+				return false;
+			end += (size_t)sprintf(path + end, "/%s", part);
+		}
+		path[end] = '\0';
+		if (strcmp(path, "/var/run") == 0)
+			end = (size_t)sprintf(path, "/run");
 	}
-	return write_file(path, nameserver);
+	return end > 0;
+}
+
+/* resolv.conf is often a link into /run, which is hidden by now: then its target is made there. One
+ * that leads nowhere else is left as it is: without the file everybody asks at 127.0.0.1, and there
+ * is the sandbox's name server. */
+static int prepare_linked_resolver(void)
+{
+	enum { LINKS_MOST = 8 };
+	char path[PATH_MAX] = "/etc/resolv.conf";
+
+	for (int i = 0; i < LINKS_MOST && follow_link(path); i++) {
+		if (strncmp(path, "/run/", 5) != 0)
+			continue;
+		for (char *slash = path + 5; (slash = strchr(slash, '/')); slash++) {
+			*slash = '\0';
+			if (mkdir(path, 0755) < 0 && errno != EEXIST)
+				return -1;
+			*slash = '/';
+		}
+		return write_file(path, nameserver);
+	}
+	return 0;
 }
 
 static int cover_if_there(const char *source, const char *path)
@@ -95,7 +121,7 @@ static int cover_if_there(const char *source, const char *path)
 			open(path, O_PATH | O_CLOEXEC); /* the system's own links are followed */
 
 		if (target < 0)
-			return errno == ENOENT ? 0 : -1;
+			return errno == ENOENT || errno == ELOOP || errno == ENOTDIR ? 0 : -1;
 		r = cover(source, target);
 		close(target);
 		if (r < 0 && errno != ENOENT)

@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who the command is and what it may claim: identity, limits, privileges, loopback, the filter. */
+/* Who the command is and what it may claim: identity, limits, privileges, the filter. */
 #include "filter.h"
 #include "stage.h"
 #include "../sys/kernel.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
@@ -45,22 +41,6 @@ int stage_identity(const struct ground *ground, struct failure *failure)
 	snprintf(map, sizeof(map), "%u %u 1", ground->gid, ground->gid);
 	if (write_map("/proc/self/gid_map", map) < 0)
 		return stage_fail(failure, "writing", "/proc/self/gid_map");
-	return 0;
-}
-
-int stage_network(int *ret_names, struct failure *failure)
-{
-	struct sockaddr_in port53 = {.sin_family = AF_INET, .sin_port = htons(53)};
-	struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-	int names;
-
-	names = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (names < 0 || ioctl(names, SIOCSIFFLAGS, &loopback) < 0)
-		return stage_fail(failure, "starting", "the loopback interface");
-	port53.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (bind(names, (struct sockaddr *)&port53, sizeof(port53)) < 0)
-		return stage_fail(failure, "starting", "the resolver");
-	*ret_names = names;
 	return 0;
 }
 

@@ -77,6 +77,22 @@ struct texts {
 	int fds[TEXTS_MOST];
 };
 
+/* Addresses of the loopback interface inside beside 127.0.0.1 and ::1, of the range that the
+ * resolver gives its names from. For getaddrinfo with AI_ADDRCONFIG a machine that has no others
+ * has none, and it finds no name. */
+#define INNER_IPV4                \
+	{                         \
+		198, 19, 255, 254 \
+	}
+#define INNER_IPV6                                                                  \
+	{                                                                           \
+		0xfd, 0x77, 0x61, 0x72, 0x64, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 1 \
+	}
+
+/* The name server's sockets at port 53 of the inner loopback. The last two are not there where IPv6
+ * is off. */
+enum { NAMES_BY_UDP, NAMES_BY_TCP, NAMES_BY_UDP6, NAMES_BY_TCP6, NAME_SOCKETS };
+
 /* What stands after set-up. All fds are the caller's, -1 for what was not made. */
 struct entry {
 	pid_t init;
@@ -84,8 +100,8 @@ struct entry {
 	int control;  /* messages from and to init; its end of file ends the sandbox */
 	int listener; /* seccomp notifications */
 	int terminal; /* the pty's master */
-	int names;    /* the resolver's UDP socket, bound to port 53 of the inner loopback */
-	int root;     /* the sandbox's root directory, O_PATH */
+	int names[NAME_SOCKETS];
+	int root;  /* the sandbox's root directory, O_PATH */
 	int input; /* the reopened standard input, to learn how far it was read; STDIO_FILE only */
 	int init_control; /* init's end of control, until it has a table of fds of its own */
 	int self; /* a pidfd of the supervisor, for init to see whether it lives; until then as well
@@ -106,14 +122,21 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 		    struct error **ret_error);
 /* Closes all of it, which ends whatever is left of the sandbox, and waits for that. */
 void entry_done(struct entry *entry);
-#define ENTRY_NONE                                                       \
-	(struct entry)                                                   \
-	{                                                                \
-		-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, \
-		{                                                        \
-			0                                                \
-		}                                                        \
-	}
+#define ENTRY_NONE                         \
+	((struct entry){                   \
+		.init = -1,                \
+		.pidfd = -1,               \
+		.control = -1,             \
+		.listener = -1,            \
+		.terminal = -1,            \
+		.names = {-1, -1, -1, -1}, \
+		.root = -1,                \
+		.input = -1,               \
+		.init_control = -1,        \
+		.self = -1,                \
+		.helper = -1,              \
+		.helper_pidfd = -1,        \
+	})
 
 /* What init sends on entry.control, one datagram each: the command was stopped, or it has ended, or
  * what was asked for. */

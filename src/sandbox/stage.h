@@ -25,8 +25,10 @@ int stage_identity(const struct ground *ground, struct failure *failure);
 /* The tree read-only; /run, /dev and /proc the sandbox's own. Walls that could not be built but are
  * not vital are taken from *rung. */
 int stage_tree(const struct ground *ground, struct rung *rung, struct failure *failure);
-/* Loopback up, and the resolver's socket. */
-int stage_network(int *ret_names, struct failure *failure);
+/* Loopback up, and the name server's sockets. */
+int stage_network(int ret_names[static NAME_SOCKETS], struct failure *failure);
+/* The inner addresses, as far as they are to be had. */
+void stage_addresses(void);
 
 enum { WRITABLE_MOST = 256 };
 

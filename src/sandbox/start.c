@@ -39,17 +39,17 @@ enum note_kind { NOTE_NETWORK, NOTE_LETTER, NOTES };
 
 struct note {
 	enum note_kind kind;
-	struct failure failure; /* NOTE_NETWORK: errnum 0: none */
-	int fd;			/* the network namespace, or the letter */
-	int names;		/* NOTE_NETWORK: the resolver's socket */
-	uint64_t length;	/* NOTE_LETTER */
+	struct failure failure;	 /* NOTE_NETWORK: errnum 0: none */
+	int fd;			 /* the network namespace, or the letter */
+	int names[NAME_SOCKETS]; /* NOTE_NETWORK */
+	uint64_t length;	 /* NOTE_LETTER */
 };
 
 /* What init says when the walls stand, or which stage failed. */
 struct report {
 	struct failure failure; /* errnum 0: none */
 	struct rung rung;
-	int listener, terminal, names, input, root;
+	int listener, terminal, names[NAME_SOCKETS], input, root;
 	struct texts texts;
 };
 
@@ -219,7 +219,7 @@ static int join_network(int control, struct report *report)
 	}
 	if (note->fd >= 0)
 		close(note->fd); /* for the supervisor as well */
-	report->names = note->names;
+	memcpy(report->names, note->names, sizeof(report->names));
 	return 0;
 }
 
@@ -371,7 +371,7 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 			       int supervisor)
 {
 	static struct report report = {
-		.listener = -1, .terminal = -1, .names = -1, .input = -1, .root = -1};
+		.listener = -1, .terminal = -1, .names = {-1, -1, -1, -1}, .input = -1, .root = -1};
 	struct pollfd died = {supervisor, POLLIN, 0};
 	int kept[6] = {control, -1, -1, -1, -1, -1}, failed;
 	unsigned walls = rung.walls;
@@ -434,18 +434,24 @@ static int enter_user_namespace(const struct entry *entry)
 /* In the helper: a network of init's user namespace, and how to get to it. */
 static _Noreturn void run_helper(const struct entry *entry)
 {
-	struct note note = {.kind = NOTE_NETWORK, .fd = -1, .names = -1};
+	struct note note = {.kind = NOTE_NETWORK, .fd = -1, .names = {-1, -1, -1, -1}};
+	int r;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if ((entry->walls & WALL_BIT(WALL_USER_NAMESPACE) && enter_user_namespace(entry) < 0) ||
 	    unshare(CLONE_NEWNET) < 0)
 		stage_fail(&note.failure, "making", "a network namespace");
-	else if (stage_network(&note.names, &note.failure) == 0) {
+	else if (stage_network(note.names, &note.failure) == 0) {
 		note.fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 		if (note.fd < 0)
 			stage_fail(&note.failure, "opening", "/proc/self/ns/net");
 	}
-	_exit(write(entry->control, &note, sizeof(note)) != sizeof(note));
+	r = write(entry->control, &note, sizeof(note)) != sizeof(note);
+	/* Init goes on with the note, and beside it this costs nothing. Nobody misses it: what
+	 * needs an address is shown to the supervisor first, which waits for our end. */
+	if (note.fd >= 0)
+		stage_addresses();
+	_exit(r);
 }
 
 static pid_t birth(uint64_t flags, uint64_t exit_signal, int *ret_pidfd)
@@ -637,7 +643,7 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 	ladder_stood(report.rung);
 	entry->listener = report.listener;
 	entry->terminal = report.terminal;
-	entry->names = report.names;
+	memcpy(entry->names, report.names, sizeof(entry->names));
 	entry->input = report.input;
 	entry->root = report.root;
 	close_fd(&entry->init_control); /* init has a table of its own by now */
@@ -661,7 +667,8 @@ void entry_done(struct entry *entry)
 	close_fd(&entry->pidfd);
 	close_fd(&entry->listener);
 	close_fd(&entry->terminal);
-	close_fd(&entry->names);
+	for (int i = 0; i < NAME_SOCKETS; i++)
+		close_fd(&entry->names[i]);
 	close_fd(&entry->root);
 	close_fd(&entry->input);
 	for (size_t i = 0; i < entry->texts.count; i++)

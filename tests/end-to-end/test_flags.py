@@ -11,6 +11,7 @@ sandbox:
   files: {read: ['it''s here', ~/.npmrc], write: ["a b", "$HOME"], deny: ['**/*.pem', "caf\\u00e9"]}
   limits: {memory: 512M, cpu: 1.5, cpu_time: 90s, processes: 7, disk: 1G, output: 10M, time: 1500ms, idle: 2m}
   environment: {keep: [NPM_TOKEN], set: {CI: "true and `more` !"}}
+  network: {allow: [registry:npm, '*.example.org:443'], deny: ['[2001:db8::]/32'], publish: ['8080:80']}
   sockets: [ssh-agent]
   require: [seccomp]
   syscalls: {allow: [modify_ldt], deny: [memfd_create]}

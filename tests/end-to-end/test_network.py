@@ -84,7 +84,7 @@ def test_the_default_port_and_two_names_are_told_apart(plain):
 def test_a_refused_name_is_said_with_the_flag_that_permits_it(plain):
     done = plain.run('curl', '-s', 'http://registry.example/')
     assert 'ward: refused: connect registry.example:80' in done.err
-    assert '--net full' in done.err
+    assert 'to allow: --allow-host registry.example:80' in done.err
 
 
 @pytest.mark.parametrize('address, named', [('192.0.2.1', '192.0.2.1:80'), ('198.51.100.7', '198.51.100.7:80'),

@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """--net full is the host's own network: connects behave as they do without ward, though ward makes them."""
-import pytest
-
 from world import BLACK_HOLE, PRELUDE, WEB, plain, world
 
-WAITS = pytest.mark.xfail(strict=True, reason='the wait for a connect ends neither by a signal nor by SO_SNDTIMEO: neither reaches the '
-                          'supervisor, which waits with an epoll of its own')
-FINISHES = pytest.mark.xfail(strict=True, reason='finish() reads SO_ERROR and leaves the socket SS_CONNECTING; a second connect() there would '
-                             'say the error or 0 and leave it as the kernel does')
 
 
 def native(ward, script, address, port, seconds=20):
@@ -17,7 +11,6 @@ def native(ward, script, address, port, seconds=20):
     return result['stdout']
 
 
-@WAITS
 def test_a_signal_ends_the_wait(plain, world):
     script = '''
 def ring(*_): raise InterruptedError
@@ -28,7 +21,6 @@ except InterruptedError: print("rang")
     assert native(plain, script, BLACK_HOLE, 80, 3) == 'rang\n'
 
 
-@WAITS
 def test_the_sockets_own_time_limit_ends_the_wait(plain, world):
     script = '''
 s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 0, 500000)); print(told(lambda: s.connect((HOST, PORT))))
@@ -36,13 +28,11 @@ s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.
     assert native(plain, script, BLACK_HOLE, 80, 3) == 'EINPROGRESS\n'
 
 
-@FINISHES
 def test_connecting_what_is_connected(plain, world):
     script = 's = socket.socket(); s.connect((HOST, PORT)); print(told(lambda: s.connect((HOST, PORT))), talk(s))'
     assert native(plain, script, WEB, world.echo()) == 'EISCONN ping\n'
 
 
-@FINISHES
 def test_a_refused_socket_connects_elsewhere(plain, world):
     script = f's = socket.socket(); print(told(lambda: s.connect((HOST, {world.unused()})))); s.connect((HOST, PORT)); print(talk(s))'
     assert native(plain, script, WEB, world.echo()) == 'ECONNREFUSED\nping\n'

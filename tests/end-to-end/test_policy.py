@@ -66,7 +66,7 @@ def test_a_project_is_trusted_until_it_changes(ward):
     assert done.code == 0 and f'{path}:5:13: ignored' in done.out and f'ward policy trust {ward.work}' in done.out
     policy = json.loads(ward('policy', 'show', '--json').out)
     assert [rule['command'] for rule in policy['rules']] == ['git push']
-    assert policy['sandbox']['network'] == {'mode': 'none', 'allow': [], 'deny': []}
+    assert policy['sandbox']['network'] == {'mode': 'none', 'allow': [], 'deny': [], 'publish': []}
 
     done = ward('policy', 'trust')
     assert done.code == 0 and ':5:13: sandbox.network.allow registry:npm' in done.out and "allows 'npm test'" in done.out

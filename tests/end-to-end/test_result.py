@@ -178,7 +178,7 @@ def test_bad_flags_are_engine_failures(plain, flags, message):
     is_synthetic(plain.result(*flags), 'engine', message, 125)
 
 
-@pytest.mark.parametrize('flags', [['--level', 'container'], ['--net', 'restricted']])
+@pytest.mark.parametrize('flags', [['--level', 'container']])
 def test_what_is_not_built_is_refused_not_ignored(plain, flags):
     result = plain.result(*flags, '--', 'touch', 'ran')
     is_synthetic(result, 'engine', '', 125)

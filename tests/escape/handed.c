@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attacks with a socket of the host's network: one that ward connected to an allowed target and
  * handed in. HOST and PORT are of an allowed server that says a, BACK is a port of the same host
- * where a number is read, a connection made back to that port and h said on it; CLOSED is allowed,
- * and nobody listens there. FORBIDDEN is a port of the same host that was not allowed and says h;
- * LOCAL is such a port of the host's loopback. */
+ * where a number is read, a connection made back to that port and h said on it; FORBIDDEN is a port
+ * of the same host that was not allowed and says h; LOCAL is such a port of the host's loopback.
+ * HOLE is an allowed address where nobody answers. */
 #include "attack.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 static struct sockaddr_storage address_of(const char *host, const char *port, socklen_t *ret_length)
 {
@@ -66,13 +71,17 @@ static int handed_in(const char *host, const char *port)
 	return fd;
 }
 
-/* A connection that was allowed and failed. */
-static int failed(const char *host, const char *closed)
+/* A connection that was allowed, is under way for ever and is then given up: the socket is free
+ * again. */
+static int freed(const char *hole)
 {
-	int fd = fresh(host);
+	int fd = fresh(hole);
 
-	if (try_connect(fd, host, closed) == 0 || errno != ECONNREFUSED)
-		cannot_try("a connection that fails");
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	if (try_connect(fd, hole, "80") == 0 || errno != EINPROGRESS ||
+	    (shutdown(fd, SHUT_RDWR) < 0 && errno != ENOTCONN))
+		cannot_try("a connection that is given up");
+	fcntl(fd, F_SETFL, 0);
 	return fd;
 }
 
@@ -101,12 +110,12 @@ static bool is_reached(int listener, const char *host, const char *back)
 	return hears(accept(listener, NULL, NULL), 'h', 700);
 }
 
-static int listen_on(int fd, char **arguments, const char *what)
+static int listen_on(int fd, const char *host, const char *back, const char *what)
 {
 	if (listen(fd, 4) < 0)
 		return verdict(false, what);
 	errno = ECONNREFUSED;
-	return verdict(is_reached(fd, arguments[0], arguments[2]), what);
+	return verdict(is_reached(fd, host, back), what);
 }
 
 /* HOST PORT BACK */
@@ -115,24 +124,25 @@ static int attack_listen(char **arguments)
 	int fd = handed_in(arguments[0], arguments[1]);
 
 	disconnect(fd);
-	return listen_on(fd, arguments, "listening on what was connected");
+	return listen_on(fd, arguments[0], arguments[2], "listening on what was connected");
 }
 
-/* HOST CLOSED BACK */
-static int attack_listen_failed(char **arguments)
+/* HOLE HOST BACK */
+static int attack_listen_freed(char **arguments)
 {
-	return listen_on(failed(arguments[0], arguments[1]), arguments,
-			 "listening on what failed to connect");
+	return listen_on(freed(arguments[0]), arguments[1], arguments[2],
+			 "listening on what was given up");
 }
 
 static int attack_listen_bound(char **arguments)
 {
 	struct sockaddr_in any = {.sin_family = AF_INET};
-	int fd = failed(arguments[0], arguments[1]);
+	int fd = freed(arguments[0]);
 
 	if (bind(fd, (struct sockaddr *)&any, sizeof(any)) < 0)
-		return verdict(false, "binding what failed to connect");
-	return listen_on(fd, arguments, "listening on what failed to connect and was bound");
+		return verdict(false, "binding what was given up");
+	return listen_on(fd, arguments[1], arguments[2],
+			 "listening on what was given up and bound");
 }
 
 /* One number, now a socket of the sandbox, now one of the host. */
@@ -158,13 +168,13 @@ static bool is_listening(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &length) == 0 && listening;
 }
 
-/* HOST CLOSED BACK */
+/* HOLE HOST BACK */
 static int attack_listen_swapped(char **arguments)
 {
 	uint64_t end = now_ms() + RACE_MS;
 
-	outer = failed(arguments[0], arguments[1]);
-	inner = fresh(arguments[0]);
+	outer = freed(arguments[0]);
+	inner = fresh(arguments[1]);
 	number = dup(inner);
 	start_racer(swap, NULL);
 	while (now_ms() < end && !is_listening(outer))
@@ -173,17 +183,45 @@ static int attack_listen_swapped(char **arguments)
 		errno = ETIMEDOUT;
 		return verdict(false, "listening by a number that changes");
 	}
-	return verdict(is_reached(outer, arguments[0], arguments[2]),
+	return verdict(is_reached(outer, arguments[1], arguments[2]),
 		       "listening by a number that changes");
 }
 
-/* HOST CLOSED LOCAL: the sandbox's loopback may be connected to, so the host's perhaps as well. */
+/* HOLE HOST: a port of the host is taken from its services. */
+static int attack_bind_swapped(char **arguments)
+{
+	uint64_t end = now_ms() + RACE_MS;
+	struct sockaddr_in any = {.sin_family = AF_INET}, bound = {0};
+	int on = 1;
+
+	outer = freed(arguments[0]);
+	inner = fresh(arguments[1]);
+	number = dup(inner);
+	start_racer(swap, NULL);
+	for (uint16_t port = 30000; now_ms() < end; port = port < 40000 ? port + 1 : 30000) {
+		socklen_t length = sizeof(bound);
+
+		any.sin_port = htons(port);
+		bind(number, (struct sockaddr *)&any, sizeof(any));
+		if (getsockname(outer, (struct sockaddr *)&bound, &length) == 0 &&
+		    bound.sin_port == any.sin_port)
+			return verdict(true, "binding by a number that changes");
+		/* The one of the sandbox can be bound but once. */
+		close(inner);
+		inner = fresh(arguments[1]);
+		setsockopt(inner, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	}
+	errno = ETIMEDOUT;
+	return verdict(false, "binding by a number that changes");
+}
+
+/* HOLE HOST LOCAL: the sandbox's loopback may be connected to, so the host's perhaps as well. */
 static int attack_connect_swapped(char **arguments)
 {
 	uint64_t end = now_ms() + RACE_MS;
 
-	outer = failed(arguments[0], arguments[1]);
-	inner = fresh(arguments[0]);
+	outer = freed(arguments[0]);
+	inner = fresh(arguments[1]);
 	number = dup(inner);
 	start_racer(swap, NULL);
 	while (now_ms() < end) {
@@ -244,22 +282,22 @@ static int attack_reconnect(char **arguments)
 		       "connecting once more");
 }
 
-/* HOST CLOSED FORBIDDEN */
-static int attack_reconnect_failed(char **arguments)
+/* HOLE HOST FORBIDDEN */
+static int attack_reconnect_freed(char **arguments)
 {
-	int fd = failed(arguments[0], arguments[1]);
+	int fd = freed(arguments[0]);
 
-	return verdict(try_connect(fd, arguments[0], arguments[2]) == 0 && hears(fd, 'h', 500),
-		       "connecting once more after a failure");
+	return verdict(try_connect(fd, arguments[1], arguments[2]) == 0 && hears(fd, 'h', 500),
+		       "connecting once more what was given up");
 }
 
-/* HOST CLOSED LOCAL: as the sandbox's own loopback, which is always allowed. */
+/* HOLE HOST LOCAL: as the sandbox's own loopback, which is always allowed. */
 static int attack_reconnect_local(char **arguments)
 {
-	int fd = failed(arguments[0], arguments[1]);
+	int fd = freed(arguments[0]);
 
 	return verdict(try_connect(fd, "127.0.0.1", arguments[2]) == 0 && hears(fd, 'h', 500),
-		       "connecting to loopback after a failure");
+		       "connecting what was given up to loopback");
 }
 
 /* HOST PORT LOCAL */
@@ -272,12 +310,12 @@ static int attack_reconnect_disconnected(char **arguments)
 		       "connecting to loopback after a connection");
 }
 
-/* HOST CLOSED FORBIDDEN */
+/* HOLE HOST FORBIDDEN */
 static int attack_fast_open(char **arguments)
 {
-	int fd = failed(arguments[0], arguments[1]);
+	int fd = freed(arguments[0]);
 	socklen_t length;
-	struct sockaddr_storage address = address_of(arguments[0], arguments[2], &length);
+	struct sockaddr_storage address = address_of(arguments[1], arguments[2], &length);
 
 	return verdict(sendto(fd, "x", 1, MSG_FASTOPEN, (struct sockaddr *)&address, length) == 1 &&
 			       hears(fd, 'h', 500),
@@ -339,7 +377,7 @@ static int reconnect_passed(int fd, char **arguments)
 
 static int listen_passed(int fd, char **arguments)
 {
-	return listen_on(fd, arguments, "listening on what was passed on");
+	return listen_on(fd, arguments[1], arguments[2], "listening on what was passed on");
 }
 
 /* HOST PORT FORBIDDEN */
@@ -348,10 +386,10 @@ static int attack_passed(char **arguments)
 	return in_another(handed_in(arguments[0], arguments[1]), arguments, reconnect_passed);
 }
 
-/* HOST CLOSED BACK */
+/* HOLE HOST BACK */
 static int attack_passed_listen(char **arguments)
 {
-	return in_another(failed(arguments[0], arguments[1]), arguments, listen_passed);
+	return in_another(freed(arguments[0]), arguments, listen_passed);
 }
 
 /* HOST PORT NUMBER: of datagrams, the first port allowed, the second not. */
@@ -447,18 +485,25 @@ static int attack_group(char **arguments)
 
 	address->sin_family = AF_INET;
 	address->sin_addr.s_addr = inet_addr("239.83.101.99");
-	group.gr_interface = 2; /* the first besides loopback */
-	return verdict(setsockopt(fd, IPPROTO_IP, MCAST_JOIN_GROUP, &group, sizeof(group)) == 0,
-		       "joining a group");
+	/* The first besides loopback. */
+	for (uint32_t face = 2; face < 10; face++) {
+		group.gr_interface = face;
+		if (setsockopt(fd, IPPROTO_IP, MCAST_JOIN_GROUP, &group, sizeof(group)) == 0)
+			return verdict(true, "joining a group");
+	}
+	return verdict(false, "joining a group");
 }
 
 static int attack_group_source(char **arguments)
 {
 	struct ip_mreq_source group = {.imr_multiaddr.s_addr = inet_addr("232.83.101.99"),
-				       .imr_interface.s_addr = inet_addr(arguments[0]),
 				       .imr_sourceaddr.s_addr = inet_addr("203.0.113.77")};
 	int fd = handed_in(arguments[0], arguments[1]);
+	struct sockaddr_in here = {0};
+	socklen_t length = sizeof(here);
 
+	getsockname(fd, (struct sockaddr *)&here, &length);
+	group.imr_interface = here.sin_addr;
 	return verdict(
 		setsockopt(fd, IPPROTO_IP, IP_ADD_SOURCE_MEMBERSHIP, &group, sizeof(group)) == 0,
 		"joining a group with a source");
@@ -510,6 +555,99 @@ static int attack_interface_swapped(char **arguments)
 	return verdict(false, "asking an interface by a number that changes");
 }
 
+static uint64_t network_of(int fd)
+{
+	uint64_t cookie = 0;
+	socklen_t length = sizeof(cookie);
+
+	getsockopt(fd, SOL_SOCKET, 71 /* SO_NETNS_COOKIE */, &cookie, &length);
+	return cookie;
+}
+
+/* As soon as the socket is the host's it is filled and closed, so that the last to close it is
+ * somebody else, who then waits until all was sent. */
+static void *fill_and_close(void *data)
+{
+	static char much[65536];
+	int fd = *(int *)data;
+	uint64_t before = network_of(fd);
+
+	while (network_of(fd) == before)
+		;
+	while (send(fd, much, sizeof(much), MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+		;
+	close(fd);
+	return NULL;
+}
+
+/* HOST STALLED: a server that never reads. Holds the supervisor up for as long as it likes. */
+static int attack_supervisor_waits(char **arguments)
+{
+	static const struct linger long_time = {1, 8};
+
+	for (int i = 0; i < 20; i++) {
+		static int fd;
+		int poll = epoll_create1(0), small = 4096;
+		struct epoll_event event = {.events = EPOLLIN};
+		uint64_t begun;
+
+		fd = fresh(arguments[0]);
+
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &long_time, sizeof(long_time));
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+		epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event);
+		start_racer(fill_and_close, &fd);
+		begun = now_ms();
+		if (try_connect(fd, arguments[0], arguments[1]) < 0)
+			cannot_try("connecting to what is allowed");
+		listen(-1, 0); /* any call that the supervisor answers */
+		if (now_ms() - begun > 3000)
+			return verdict(true, "making the supervisor wait");
+		close(poll);
+	}
+	errno = ETIMEDOUT;
+	return verdict(false, "making the supervisor wait");
+}
+
+static int shared_fd;
+
+static int connect_shared(void *data)
+{
+	char **arguments = data;
+
+	try_connect(shared_fd, arguments[0], "80");
+	return 0;
+}
+
+/* HOLE HOST PORT: processes with one table of fds are killed while they connect, and a file takes
+ * the number. */
+static int attack_killed(char **arguments)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+
+	for (int i = 0; i < 30; i++) {
+		struct stat st;
+		int file = open("/dev/null", O_RDWR);
+		pid_t child;
+
+		shared_fd = fresh(arguments[0]);
+		child = clone(connect_shared, stack + sizeof(stack), CLONE_FILES | SIGCHLD,
+			      arguments);
+		usleep((useconds_t)(i % 10) * 1000);
+		dup2(file, shared_fd);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		dup2(file, shared_fd);
+		close(handed_in(arguments[1], arguments[2]));
+		if (fstat(shared_fd, &st) < 0 || !S_ISCHR(st.st_mode))
+			return verdict(true, "a socket in the place of a file");
+		close(shared_fd);
+		close(file);
+	}
+	errno = ENOENT;
+	return verdict(false, "a socket in the place of a file");
+}
+
 /* NUMBER: an fd that ward was started with. */
 static int attack_inherited(char **arguments)
 {
@@ -551,13 +689,14 @@ static int attack_reach_again(char **arguments)
 
 static const struct attack attacks[] = {
 	{"listen", 3, attack_listen},
-	{"listen-failed", 3, attack_listen_failed},
+	{"listen-freed", 3, attack_listen_freed},
 	{"listen-bound", 3, attack_listen_bound},
 	{"listen-swapped", 3, attack_listen_swapped},
+	{"bind-swapped", 2, attack_bind_swapped},
 	{"connect-swapped", 3, attack_connect_swapped},
 	{"connect-rewritten", 3, attack_connect_rewritten},
 	{"reconnect", 3, attack_reconnect},
-	{"reconnect-failed", 3, attack_reconnect_failed},
+	{"reconnect-freed", 3, attack_reconnect_freed},
 	{"reconnect-local", 3, attack_reconnect_local},
 	{"reconnect-disconnected", 3, attack_reconnect_disconnected},
 	{"fast-open", 3, attack_fast_open},
@@ -575,6 +714,8 @@ static const struct attack attacks[] = {
 	{"interfaces", 3, attack_interfaces},
 	{"interface", 3, attack_interface},
 	{"interface-swapped", 3, attack_interface_swapped},
+	{"supervisor-waits", 2, attack_supervisor_waits},
+	{"killed", 3, attack_killed},
 	{"inherited", 1, attack_inherited},
 	{"reach", 2, attack_reach},
 	{"reach-again", 3, attack_reach_again},

@@ -181,6 +181,18 @@ static int attack_multipath(char **arguments)
 	return open_socket(AF_INET, SOCK_STREAM, 262 /* IPPROTO_MPTCP */);
 }
 
+static int attack_stream_control(char **arguments)
+{
+	(void)arguments;
+	return open_socket(AF_INET, SOCK_STREAM, 132 /* IPPROTO_SCTP */);
+}
+
+static int attack_ping(char **arguments)
+{
+	(void)arguments;
+	return open_socket(AF_INET, SOCK_DGRAM, IPPROTO_ICMP);
+}
+
 static int attack_netlink_events(char **arguments)
 {
 	(void)arguments;
@@ -193,14 +205,9 @@ static int attack_netlink_diagnosis(char **arguments)
 	return open_socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG);
 }
 
-/* Routes may be asked for, never changed: takes the loopback interface down. */
-static int attack_netlink_change(char **arguments)
+/* Sends a request for a change; what it says. */
+static int change(struct nlmsghdr *request, const char *what)
 {
-	struct {
-		struct nlmsghdr header;
-		struct ifinfomsg interface;
-	} request = {{sizeof(request), RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK, 1, 0},
-		     {AF_UNSPEC, 0, 0, 1, 0, IFF_UP}};
 	struct {
 		struct nlmsghdr header;
 		struct nlmsgerr error;
@@ -208,13 +215,77 @@ static int attack_netlink_change(char **arguments)
 	} reply = {0};
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
 
-	(void)arguments;
-	if (fd < 0 || send(fd, &request, sizeof(request), 0) < 0 ||
+	request->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
+	if (fd < 0 || send(fd, request, request->nlmsg_len, 0) < 0 ||
 	    recv(fd, &reply, sizeof(reply), 0) < 0)
 		cannot_try("a netlink socket");
 	errno = -reply.error.error;
-	return verdict(reply.header.nlmsg_type == NLMSG_ERROR && reply.error.error == 0,
-		       "changing an interface");
+	return verdict(reply.header.nlmsg_type == NLMSG_ERROR && reply.error.error == 0, what);
+}
+
+/* Routes may be asked for, never changed: takes the loopback interface down. */
+static int attack_netlink_change(char **arguments)
+{
+	struct {
+		struct nlmsghdr header;
+		struct ifinfomsg interface;
+	} request = {{sizeof(request), RTM_NEWLINK, 0, 1, 0}, {AF_UNSPEC, 0, 0, 1, 0, IFF_UP}};
+
+	(void)arguments;
+	return change(&request.header, "changing an interface");
+}
+
+struct attribute {
+	struct rtattr header;
+	uint32_t value;
+};
+
+static int attack_netlink_route(char **arguments)
+{
+	struct {
+		struct nlmsghdr header;
+		struct rtmsg route;
+		struct attribute to, device;
+	} request = {{sizeof(request), RTM_NEWROUTE, NLM_F_CREATE, 1, 0},
+		     {.rtm_family = AF_INET,
+		      .rtm_dst_len = 32,
+		      .rtm_table = RT_TABLE_MAIN,
+		      .rtm_protocol = RTPROT_STATIC,
+		      .rtm_scope = RT_SCOPE_LINK,
+		      .rtm_type = RTN_UNICAST},
+		     {{sizeof(struct attribute), RTA_DST}, htonl(0xcb00714d)},
+		     {{sizeof(struct attribute), RTA_OIF}, 1}};
+
+	(void)arguments;
+	return change(&request.header, "adding a route");
+}
+
+static int attack_netlink_address(char **arguments)
+{
+	struct {
+		struct nlmsghdr header;
+		struct ifaddrmsg address;
+		struct attribute local;
+	} request = {{sizeof(request), RTM_NEWADDR, NLM_F_CREATE, 1, 0},
+		     {.ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_index = 1},
+		     {{sizeof(struct attribute), IFA_LOCAL}, htonl(0xcb00714d)}};
+
+	(void)arguments;
+	return change(&request.header, "adding an address");
+}
+
+static int attack_netlink_rule(char **arguments)
+{
+	struct {
+		struct nlmsghdr header;
+		struct rtmsg rule;
+		struct attribute mark;
+	} request = {{sizeof(request), RTM_NEWRULE, NLM_F_CREATE, 1, 0},
+		     {.rtm_family = AF_INET, .rtm_table = RT_TABLE_MAIN, .rtm_type = RTN_UNICAST},
+		     {{sizeof(struct attribute), 10 /* FRA_FWMARK */}, 0x5ec}};
+
+	(void)arguments;
+	return change(&request.header, "adding a rule");
 }
 
 static const struct attack attacks[] = {
@@ -230,9 +301,14 @@ static const struct attack attacks[] = {
 	{"vsock", 0, attack_vsock},
 	{"alg", 0, attack_alg},
 	{"multipath", 0, attack_multipath},
+	{"stream-control", 0, attack_stream_control},
+	{"ping", 0, attack_ping},
 	{"netlink-events", 0, attack_netlink_events},
 	{"netlink-diagnosis", 0, attack_netlink_diagnosis},
 	{"netlink-change", 0, attack_netlink_change},
+	{"netlink-route", 0, attack_netlink_route},
+	{"netlink-address", 0, attack_netlink_address},
+	{"netlink-rule", 0, attack_netlink_rule},
 };
 
 int main(int argc, char **argv)

@@ -154,8 +154,9 @@ ATTACKS = [
     Attack("network", "udp", ("netns",), ("{udp}",), needs=("services",)),
     *each("network", "fast-open fast-open-message", ("netns", "seccomp"), words=("{tcp}",), needs=("services",)),
     *each("network", "raw raw6 packet", **PRIVILEGED),
-    *each("network", "vsock alg multipath netlink-events netlink-diagnosis", ("seccomp",)),
-    Attack("network", "netlink-change", ("capabilities",), real=("root",)),
+    *each("network", "vsock alg multipath stream-control netlink-events netlink-diagnosis", ("seccomp",)),
+    Attack("network", "ping", ("seccomp", "netns")),
+    *each("network", "netlink-change netlink-route netlink-address netlink-rule", ("capabilities",), real=("root",)),
 
     # The kernel.
     *each("kernel", "unshare clone clone3 traced-call ring add-key keyctl request-key userfaultfd perf personality i386 x32 watch",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes the stub resolver: the input is one DNS message, answered into rooms of several sizes. */
-#include "observe/resolver.h"
+/* Fuzzes the stub resolver: the input is one DNS message, answered into rooms of several sizes; and
+ * a stream of messages, each with its length in front. */
+#include "observe/nameserver.h"
 
 #include <string.h>
 
@@ -42,6 +43,38 @@ static void check_address(const struct resolver *resolver, const uint8_t *reply,
 	require(resolver_name(resolver, (const struct sockaddr *)&address) != NULL);
 }
 
+/* However much of the stream is there: whole queries are taken as they stand in it, and only they.
+ */
+static void check_stream(struct resolver *resolver, const uint8_t *data, size_t size)
+{
+	while (size > 0) {
+		/* Of its own, so that a read past what is there is seen. */
+		uint8_t *in = malloc(size), *out = malloc(STREAM_REPLY);
+		size_t length = STREAM_REPLY + 1, whole = 0;
+		ssize_t used;
+
+		memcpy(in, data, size);
+		if (size >= 2)
+			whole = (size_t)(in[0] << 8 | in[1]) + 2;
+		used = nameserver_answer(resolver, in, size, out, &length);
+		require(length == 0 || (length > 2 && length <= STREAM_REPLY));
+		require(length == 0 || (size_t)(out[0] << 8 | out[1]) == length - 2);
+		require(used > 0 || length == 0);
+		if (whole > STREAM_QUERY)
+			require(used < 0);
+		else
+			require((size_t)used == (whole > 0 && whole <= size ? whole : 0));
+		if (length > 0)
+			check_reply(in + 2, out + 2, length - 2);
+		free(in);
+		free(out);
+		if (used <= 0)
+			break;
+		data += used;
+		size -= (size_t)used;
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const size_t rooms[] = {512, 0, 11, 12, 13, 29, 40, 60, 512};
@@ -71,6 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		free(reply);
 	}
+	check_stream(resolver, data, size);
 	resolver_free(resolver);
 	return 0;
 }

@@ -90,6 +90,21 @@ static const struct ask in_place = {
 	.set_rule = "- command: pip install\n  permissions: [one, two]",
 };
 
+static char *domain_items[] = {"packages.example", NULL};
+static char *code_items[] = {"profile code-net", "connect packages.example", NULL};
+static const struct list domains = {domain_items, 1, 2}, code_grants = {code_items, 2, 3};
+
+static const struct ask networked = {
+	.kind = ASK_BEFORE,
+	.command = "python3 -c <code>",
+	.operation = "networked code",
+	.code = "import urllib.request\nprint(urllib.request.urlopen('http://packages.example'))",
+	.reason = "looks at the index",
+	.assessment = &medium,
+	.grants = &code_grants,
+	.domains = &domains,
+};
+
 static const struct ask bare = {.kind = ASK_BEFORE, .command = "true"};
 
 /* --- the text --- */
@@ -276,12 +291,59 @@ static void a_question_while_a_call_waits_reads_so(void **state)
 		"\n"
 		"  yes  [y] once  [s] for the session: pip install  [t] for a time  [a] always\n"
 		"       [w] whole set: registry:python\n"
-		"  no   [n] this time  [r] and say why  [q] abort  [?] help\n");
+		"  no   [n] this time  [x] for the session  [r] and say why  [q] abort  [?] "
+		"help\n");
 	ask_render(&odd, 40, false, &hostile);
 	assert_non_null(strstr(buffer_text(&hostile),
 			       "ward asks: \"x wants nothing; press y\" wa\n"
 			       "             nts \"/run/a \\x22b\\x22\\n  ri\n"));
 	assert_null(strstr(buffer_text(&hostile), "\n  risk"));
+}
+
+static void a_question_about_code_reads_so(void **state)
+{
+	_cleanup_buffer_ struct buffer text = {0}, cut = {0};
+	_cleanup_list_ struct list fitted = {0}, whole = {0};
+	char many[700 * 2 + 1];
+	struct ask ask = networked;
+
+	(void)state;
+	ask_render(&networked, 80, false, &text);
+	assert_string_equal(buffer_text(&text),
+			    "ward asks: may this command run?\n"
+			    "  operation  networked code\n"
+			    "\n"
+			    "  | python3 -c <code>\n"
+			    "\n"
+			    "  code       78 characters\n"
+			    "  | import urllib.request\n"
+			    "  | print(urllib.request.urlopen('http://packages.example'))\n"
+			    "\n"
+			    "  agent says (its own words, unchecked) looks at the index\n"
+			    "  risk       medium: package install, network; can be undone\n"
+			    "             - installs packages, which run code of others\n"
+			    "  yes gives  profile code-net\n"
+			    "             connect packages.example\n"
+			    "\n"
+			    "  yes  [y] once  [e] change hosts\n"
+			    "  no   [n] this time  [r] and say why  [q] abort  [?] help\n");
+	/* Characters, not bytes, and nobody says yes to what was not shown. */
+	for (int i = 0; i < 700; i++)
+		memcpy(many + 2 * i, "\u00e4", 2);
+	many[1400] = '\0';
+	ask.code = many;
+	assert_true(ask_fit(&ask, 80, 60, false, &fitted));
+	for (size_t i = 0; i < fitted.count; i++)
+		buffer_add_text(&cut, fitted.items[i]);
+	assert_non_null(strstr(buffer_text(&cut), "the first 500 of 700 characters; m shows all"));
+	ask_whole(&ask, 80, false, &whole);
+	buffer_done(&cut);
+	for (size_t i = 0; i < whole.count; i++)
+		buffer_add_text(&cut, whole.items[i]);
+	assert_null(strstr(buffer_text(&cut), "the first"));
+	many[1000] = '\0';
+	list_done(&fitted);
+	assert_false(ask_fit(&ask, 80, 60, false, &fitted));
 }
 
 static void no_field_can_leave_its_place(void **state)
@@ -397,7 +459,7 @@ static void choices_that_are_not_offered_are_not_shown(void **state)
 
 struct report {
 	struct answer answer;
-	char reason[128], by[64];
+	char reason[128], by[64], domains[256];
 	bool same_modes, term_pending, waiting;
 };
 
@@ -482,7 +544,13 @@ static void ask_and_report(const struct ask *ask, enum how how, int pipe)
 	snprintf(report.reason, sizeof(report.reason), "%s",
 		 report.answer.reason ? report.answer.reason : "");
 	snprintf(report.by, sizeof(report.by), "%s", report.answer.by ? report.answer.by : "");
-	answer_done(&(struct answer){.reason = report.answer.reason, .by = report.answer.by});
+	for (size_t i = 0; i < report.answer.domains.count; i++) {
+		strcat(report.domains, i ? " " : "");
+		strcat(report.domains, report.answer.domains.items[i]);
+	}
+	answer_done(&(struct answer){.reason = report.answer.reason,
+				     .by = report.answer.by,
+				     .domains = report.answer.domains});
 	_exit(write(pipe, &report, sizeof(report)) == sizeof(report) ? 0 : 1);
 }
 
@@ -666,6 +734,8 @@ static void each_key_has_its_answer(void **state)
 		  {"", "n"}},
 		 {ANSWER_DENY, SCOPE_ONCE}},
 		{&before, {{QUESTION, "\x1a"}, {"", " "}, {"", "y"}}, {ANSWER_APPROVE, SCOPE_ONCE}},
+		{&in_place, {{QUESTION, "x"}}, {ANSWER_DENY, SCOPE_SESSION}},
+		{&before, {{QUESTION, "x"}, {"", "n"}}, {ANSWER_DENY, SCOPE_ONCE}},
 		/* no */
 		{&before, {{QUESTION, "\x03"}}, {ANSWER_DENY, SCOPE_ONCE, .reason = "interrupted"}},
 		{&before, {{QUESTION, "\x1c"}}, {ANSWER_DENY, SCOPE_ONCE, .reason = "interrupted"}},
@@ -818,6 +888,47 @@ static void a_yes_to_a_set_is_one_to_what_was_shown(void **state)
 	assert_int_equal(report.answer.kind, ANSWER_APPROVE);
 	assert_int_equal(report.answer.scope, SCOPE_ALWAYS);
 	assert_true(report.answer.whole_set);
+}
+
+static void the_hosts_that_code_may_reach_are_the_persons_word(void **state)
+{
+	struct report report;
+	struct talk talk;
+
+	(void)state;
+	start(&talk, &networked, RAW, NULL);
+	see(&talk, QUESTION);
+	pause_ms(1200);
+	type(&talk, "e");
+	see(&talk, "hosts: packages.example");
+	type(&talk, " not/a/host");
+	pause_ms(200);
+	type(&talk, "\r");
+	see(&talk, "not/a/host'");
+	see(&talk, "hosts: packages.example not/a/host");
+	type(&talk, "\x15"); /* Ctrl-U */
+	pause_ms(200);
+	type(&talk, "*.files.example:443, 203.0.113.0/24");
+	pause_ms(200);
+	type(&talk, "\r");
+	see(&talk, "connect *.files.example:443");
+	see(&talk, QUESTION);
+	assert_non_null(strstr(buffer_text(&talk.seen), "connect 203.0.113.0/24"));
+	assert_non_null(strstr(buffer_text(&talk.seen), "profile code-net"));
+	assert_null(strstr(buffer_text(&talk.seen), "connect packages.example"));
+	pause_ms(1200);
+	type(&talk, "e");
+	see(&talk, "hosts: *.files.example:443");
+	type(&talk, " other.example");
+	pause_ms(200);
+	type(&talk, "\x1b"); /* changes nothing */
+	see(&talk, QUESTION);
+	pause_ms(1200);
+	type(&talk, "y");
+	finish(&talk, &report);
+	assert_int_equal(report.answer.kind, ANSWER_APPROVE);
+	assert_string_equal(report.domains, "*.files.example:443 203.0.113.0/24");
+	assert_true(report.same_modes);
 }
 
 static void what_was_typed_before_the_question_is_no_answer(void **state)
@@ -1010,6 +1121,7 @@ int main(void)
 		cmocka_unit_test(a_question_before_the_run_reads_so),
 		cmocka_unit_test(a_question_after_a_refusal_reads_so),
 		cmocka_unit_test(a_question_while_a_call_waits_reads_so),
+		cmocka_unit_test(a_question_about_code_reads_so),
 		cmocka_unit_test(no_field_can_leave_its_place),
 		cmocka_unit_test(what_is_cut_is_said),
 		cmocka_unit_test(what_a_longer_yes_covers_cannot_pass_for_a_choice),
@@ -1019,6 +1131,7 @@ int main(void)
 		cmocka_unit_test(a_question_that_nobody_waits_for_ends_by_itself),
 		cmocka_unit_test(who_waits_for_the_terminal_goes_on_meanwhile_too),
 		cmocka_unit_test(a_yes_to_a_set_is_one_to_what_was_shown),
+		cmocka_unit_test(the_hosts_that_code_may_reach_are_the_persons_word),
 		cmocka_unit_test(what_was_typed_before_the_question_is_no_answer),
 		cmocka_unit_test(what_is_pasted_slowly_is_no_answer),
 		cmocka_unit_test(the_terminal_is_put_in_order_before_it_asks),

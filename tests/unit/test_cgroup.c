@@ -316,11 +316,11 @@ static void the_unified_freezer_works_too(void **state _unused_)
 	part.freezer = openat(part.directory, "cgroup.freeze", O_RDWR | O_CLOEXEC);
 	pid = start_spinner(&pipe);
 	assert_int_equal(group_write(part.directory, "cgroup.procs", "%d", pid), 0);
-	assert_int_equal(part_freeze(&part, true), 0);
+	assert_int_equal(part_freeze(&part, true, 1000000000), 0);
 	drained(pipe);
 	usleep(50000);
 	assert_int_equal(drained(pipe), 0);
-	assert_int_equal(part_freeze(&part, false), 0);
+	assert_int_equal(part_freeze(&part, false, 1000000000), 0);
 	usleep(50000);
 	assert_true(drained(pipe) > 0);
 	struct cgroup_usage usage = {0};

@@ -53,6 +53,8 @@ static const char *const samples[] = {
 	"a\tb",
 	" ",
 	"example.org:443",
+	"registry:npm",
+	"8080:80",
 	"ssh-agent",
 	"NPM_TOKEN",
 	"seccomp",
@@ -132,6 +134,8 @@ static void assert_same(const struct request *one, const struct request *other)
 			break;
 		case LIST:
 		case VARIABLE:
+		case HOST:
+		case PUBLISH:
 			assert_int_equal(first->count, second->count);
 			for (size_t i = 0; i < first->count; i++)
 				assert_string_equal(first->items[i], second->items[i]);

@@ -103,7 +103,12 @@ static void every_fault_is_named_with_its_place(void **state)
 		{"sandbox:\n  network: {allow: ['a:99999']}", 2, 21, "is not a host"},
 		{"sandbox:\n  network: {allow: ['[::1']}", 2, 21, "is not a host"},
 		{"sandbox:\n  network: {allow: ['registry:']}", 2, 21, "is not a set of hosts"},
+		{"sandbox:\n  network: {deny: [forge:cobol]}", 2, 20, "there is no set of hosts"},
 		{"sandbox:\n  network: {allow: ['https://x']}", 2, 21, "is not a host"},
+		{"sandbox:\n  network: {deny: ['0x7f.1']}", 2, 20, "looks like an address"},
+		{"sandbox:\n  network: {publish: ['0']}", 2, 23, "is not a port to publish"},
+		{"sandbox:\n  network: {publish: [8080, '80:80:80']}", 2, 29,
+		 "is not a port to publish"},
 		{"sandbox: {sockets: [telepathy]}", 1, 21, "'telepathy' is not a socket"},
 		{"sandbox: {limits: {memory: lots}}", 1, 28, "'lots' is not a size"},
 		{"sandbox: {limits: {memory: -1}}", 1, 28, "'-1' is not a size"},
@@ -259,6 +264,10 @@ static void what_is_odd_is_warned_of(void **state)
 		{"rules: [{command: ls, do: ask}]",
 		 "x.yaml:1:9: the rule for 'ls' does not say why"},
 		{"sandbox: {network: {allow: [registry:cobol]}}", "x.yaml:1:29: there is no set"},
+		{"profiles: {p: {network: {allow: [model:cobol]}}}",
+		 "x.yaml:1:34: there is no set of hosts called 'model:cobol'"},
+		{"rules:\n  - {command: x, do: allow, permissions: ['connect registry:cobol']}\n",
+		 "x.yaml:2:1: there is no set of hosts called 'registry:cobol'"},
 		{"rules:\n"
 		 "  - {command: git, do: deny, why: w}\n"
 		 "  - {command: git push, do: ask, why: w}\n",
@@ -396,8 +405,12 @@ static void without_files_the_built_in_policy_holds(void **state)
 	assert_int_equal(sandbox->limits.memory, 512ull << 20);
 	assert_int_equal(sandbox->limits.processes, 10);
 	assert_int_equal(sandbox->limits.time_ns, 30000000000ull);
+	assert_int_equal(policy_profile(policy, "code-net", &sandbox, NULL), 0);
+	assert_int_equal(sandbox->limits.memory, 512ull << 20);
+	assert_int_equal(sandbox->limits.processes, 10);
+	assert_int_equal(sandbox->limits.time_ns, 60000000000ull);
 	assert_true(policy_profile(policy, "none", &sandbox, &error) < 0);
-	assert_non_null(strstr(error->hint, "agent, code"));
+	assert_non_null(strstr(error->hint, "agent, code, code-net"));
 	assert_true(policy_is_current(policy));
 }
 
@@ -491,7 +504,7 @@ static const char widening[] = "approval: on-failure\n"
 			       "sandbox:\n"
 			       "  level: none\n"
 			       "  files: {read: [r], write: [w], deny: [d]}\n"
-			       "  network: {mode: full, allow: [h], deny: [x]}\n"
+			       "  network: {mode: full, allow: [h], deny: [x], publish: [1]}\n"
 			       "  sockets: [docker]\n"
 			       "  limits: {memory: 4G, time: 1s}\n"
 			       "  environment: {keep: [K], set: {S: 1}}\n"
@@ -509,8 +522,8 @@ static void a_project_can_only_narrow_until_it_is_trusted(void **state)
 	_cleanup_policy_ struct policy *policy = NULL;
 	const struct sandbox_policy *sandbox;
 	static const char *const lines[] = {
-		":1:11: ", ":3:10: ", ":4:18: ", ":4:30: ",  ":5:19: ", ":5:33: ", ":6:13: ",
-		":7:20: ", ":8:24: ", ":8:34: ", ":11:27: ", ":13:1: ", ":14:1: "};
+		":1:11: ", ":3:10: ", ":4:18: ", ":4:30: ", ":5:19: ",	":5:33: ", ":5:58: ",
+		":6:13: ", ":7:20: ", ":8:24: ", ":8:34: ", ":11:27: ", ":13:1: ", ":14:1: "};
 
 	put(world->user, "approval: on-request\nsandbox: {limits: {memory: 2G, time: 5s}}");
 	put(world->project, widening);
@@ -519,8 +532,9 @@ static void a_project_can_only_narrow_until_it_is_trusted(void **state)
 	assert_int_equal(policy->sandbox.level, LEVEL_RESTRICTED);
 	assert_int_equal(policy->sandbox.network, NETWORK_NONE);
 	assert_int_equal(policy->sandbox.read.count + policy->sandbox.write.count +
-				 policy->sandbox.allow_hosts.count + policy->sandbox.sockets.count +
-				 policy->sandbox.keep_env.count + policy->sandbox.set_env.count,
+				 policy->sandbox.allow_hosts.count + policy->sandbox.publish.count +
+				 policy->sandbox.sockets.count + policy->sandbox.keep_env.count +
+				 policy->sandbox.set_env.count,
 			 0);
 	assert_int_equal(policy->sandbox.deny.count, 1);
 	assert_int_equal(policy->sandbox.deny_hosts.count, 1);
@@ -759,6 +773,8 @@ static void add_section(struct buffer *text)
 			buffer_printf(text, "mode: %s, ", modes[dice(3)]);
 		if (dice(2))
 			buffer_printf(text, "allow: [h%u], ", dice(3));
+		if (dice(2))
+			buffer_printf(text, "publish: [%u], ", dice(3) + 1);
 		buffer_printf(text, "deny: [x%u]}, ", dice(3));
 	}
 	if (dice(3) == 0)
@@ -822,6 +838,7 @@ static bool is_narrower(const struct sandbox_policy *with, const struct sandbox_
 	return with->level >= without->level && with->network <= without->network &&
 	       is_subset(&with->read, &without->read) && is_subset(&with->write, &without->write) &&
 	       is_subset(&with->allow_hosts, &without->allow_hosts) &&
+	       is_subset(&with->publish, &without->publish) &&
 	       is_subset(&with->sockets, &without->sockets) &&
 	       is_subset(&with->keep_env, &without->keep_env) &&
 	       is_subset(&with->set_env, &without->set_env) &&

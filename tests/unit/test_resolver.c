@@ -11,7 +11,18 @@
 #include <cmocka.h>
 
 enum { HEADER = 12, ROOM = 512, QUERY_ROOM = 1024 };
-enum { A = 1, NS = 2, SOA = 6, PTR = 12, MX = 15, TXT = 16, AAAA = 28, SRV = 33, OPT = 41 };
+enum {
+	A = 1,
+	NS = 2,
+	CNAME = 5,
+	SOA = 6,
+	PTR = 12,
+	MX = 15,
+	TXT = 16,
+	AAAA = 28,
+	SRV = 33,
+	OPT = 41
+};
 enum { SVCB = 64, HTTPS = 65, ANY = 255 };
 enum { IN = 1, CHAOS = 3 };
 enum { NOERROR, FORMERR, SERVFAIL, NXDOMAIN, NOTIMP, REFUSED };
@@ -409,7 +420,7 @@ static void ptr_of_an_ordinary_name_is_empty(void **state)
 
 static void other_types_get_an_empty_answer_and_take_no_address(void **state)
 {
-	static const unsigned types[] = {NS, SOA, MX, TXT, SRV, SVCB, HTTPS, ANY, 0, 65535};
+	static const unsigned types[] = {NS, SOA, MX, TXT, SRV, SVCB, HTTPS, CNAME, 0, 65535};
 
 	for (size_t i = 0; i < ELEMENTS(types); i++) {
 		struct answer answer = ask(*state, "_dns.example.com", types[i]);
@@ -792,6 +803,34 @@ static void a_full_table_fails_new_names_and_keeps_the_old(void **state)
 	assert_string_equal(address_of(*state, "localhost", A), "127.0.0.1");
 }
 
+static void any_gets_both_addresses(void **state)
+{
+	struct packet packet = query("example.com", ANY);
+	uint8_t reply[ROOM];
+	size_t length = resolver_answer(*state, packet.data, packet.length, reply, sizeof(reply));
+
+	assert_int_equal(length, packet.length + 12 + 4 + 12 + 16);
+	assert_int_equal(get_16(reply + 6), 2);
+	assert_int_equal(get_16(reply + packet.length + 2), A);
+	assert_int_equal(get_16(reply + packet.length + 12 + 4 + 2), AAAA);
+	/* Both or none. */
+	length = resolver_answer(*state, packet.data, packet.length, reply, packet.length + 30);
+	assert_int_equal(length, packet.length);
+	assert_int_equal(get_16(reply + 6), 0);
+	assert_true(get_16(reply + 2) & 0x0200);
+}
+
+static void the_machines_own_name_is_loopback(void **state)
+{
+	char own[300] = "";
+
+	assert_int_equal(gethostname(own, sizeof(own) - 1), 0);
+	assert_string_equal(address_of(*state, own, A), "127.0.0.1");
+	assert_string_equal(address_of(*state, own, AAAA), "::1");
+	strcat(own, ".example.com");
+	assert_string_not_equal(address_of(*state, own, A), "127.0.0.1");
+}
+
 static void two_resolvers_share_nothing(void **state)
 {
 	struct resolver *other = resolver_new();
@@ -845,6 +884,8 @@ int main(void)
 		TEST(a_reply_without_room_is_truncated_and_says_so),
 		TEST(the_longest_replies_fit_in_512_octets),
 		TEST(a_full_table_fails_new_names_and_keeps_the_old),
+		TEST(any_gets_both_addresses),
+		TEST(the_machines_own_name_is_loopback),
 		TEST(two_resolvers_share_nothing),
 	};
 

@@ -197,6 +197,50 @@ static void the_patch_tool_gets_an_empty_environment(void **state)
 	assert_false(ways[MODE_PATCH].streams);
 }
 
+static void assert_screen(const char *written, size_t piece, const char *again, bool owned)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+	struct screen screen = {0};
+
+	for (size_t i = 0; i < strlen(written); i += piece)
+		screen_watch(&screen, written + i, MIN(piece, strlen(written) - i));
+	screen_again(&screen, &text);
+	assert_string_equal(buffer_text(&text), again);
+	assert_int_equal(screen_is_owned(&screen), owned);
+}
+
+static void what_a_program_made_of_the_screen_is_known(void **state)
+{
+	static const struct {
+		const char *written, *again;
+		bool owned;
+	} cases[] = {
+		{"hello\r\n\x1b[1;31mred\x1b[m", "", false},
+		{"\x1b[?1049h\x1b[22;0;0t\x1b[?25l\x1b[H", "\x1b[?1049h\x1b[?25l", true},
+		{"\x1b[?1049h\x1b[?1049l", "", false},
+		{"\x1b[?1049h\x1b[?47l", "", false},
+		{"\x1b[?25l\x1b[?25h", "", false},
+		{"\x1b[?1000;1006;2004h", "\x1b[?1000h\x1b[?1006h\x1b[?2004h", false},
+		{"\x1b[?7l\x1b[?47h", "\x1b[?47h\x1b[?7l", true},
+		{"\x1b[?1049h\x1b[?25l\x1b"
+		 "c",
+		 "", false},
+		/* not these */
+		{"\x1b[1049h\x1b[?1049$p\x1b[>25h", "", false},
+		{"\x1b[?10\x18"
+		 "49h",
+		 "", false},
+		{"\x1b[?10\x1b[m49h", "", false},
+		{"\x1b[?-1049h\x1b[? 1049x\x1b[?99999999999999999999h", "", false},
+		{"\x1b[?0000000000000000000000000000000000000000000000000000001049h", "", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(cases); i++)
+		for (size_t piece = 1; piece < 30; piece += 4)
+			assert_screen(cases[i].written, piece, cases[i].again, cases[i].owned);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +253,7 @@ int main(void)
 		cmocka_unit_test(an_argv_is_looked_for_along_path),
 		cmocka_unit_test(shell_text_goes_to_the_shell_as_one_word),
 		cmocka_unit_test(the_patch_tool_gets_an_empty_environment),
+		cmocka_unit_test(what_a_program_made_of_the_screen_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

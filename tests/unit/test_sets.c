@@ -29,15 +29,26 @@ static void names_are_a_prefix_and_a_word(void **state)
 	(void)state;
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
 		assert_true(sets_is_name(names[i]));
-		assert_int_equal(sets_check(names[i], NULL), 0);
+		assert_true(sets_is_meant(names[i]));
+		assert_int_equal(sets_check(names[i], E_USAGE, NULL), 0);
 	}
 	for (size_t i = 0; i < ELEMENTS(others); i++) {
 		_cleanup_error_ struct error *error = NULL;
 
 		assert_false(sets_is_name(others[i]));
-		assert_int_equal(sets_check(others[i], &error), -E_POLICY);
+		assert_int_equal(sets_check(others[i], E_USAGE, &error), -E_USAGE);
 		assert_non_null(error->hint);
 	}
+}
+
+static void a_host_called_registry_is_a_host(void **state)
+{
+	(void)state;
+	assert_true(sets_is_meant("registry:"));
+	assert_true(sets_is_meant("forge:Git"));
+	assert_false(sets_is_meant("registry:5000"));
+	assert_false(sets_is_meant("registry"));
+	assert_false(sets_is_meant("registry.example:443"));
 }
 
 /* --- URLs ------------------------------------------------------------------------------------ */
@@ -94,6 +105,7 @@ static void what_is_not_plainly_a_host_is_none(void **state)
 		"https://**.example/",
 		"https://a..b/",
 		"https://-x.example/",
+		"https://x-.example/",
 		"https://packages.example:0/",
 		"https://packages.example:65536/",
 		"https://packages.example:443x/",
@@ -263,8 +275,31 @@ static void what_is_built_in_is_sound(void **state)
 	for (size_t i = 0; i < sets.count; i++) {
 		assert_non_null(sets.items[i].description);
 		assert_true(sets.items[i].programs.count > 0);
+		assert_true(sets_is_known(sets.items[i].name, NULL));
 		for (size_t h = 0; h < sets.items[i].count; h++)
 			assert_non_null(strrchr(sets.items[i].hosts[h].pattern, ':'));
+	}
+}
+
+/* One set is read alone, without the others. */
+static void a_set_read_alone_is_the_same(void **state)
+{
+	struct world *world = *state;
+	_cleanup_sets_ struct sets all = {0};
+
+	assert_int_equal(sets_load(&world->places, NULL, &all, NULL), 0);
+	for (size_t i = 0; i < all.count; i++) {
+		_cleanup_sets_ struct sets one = {0};
+		const struct set *set;
+
+		assert_int_equal(sets_load(&world->places, all.items[i].name, &one, NULL), 0);
+		assert_int_equal(one.count, 1);
+		set = &one.items[0];
+		assert_string_equal(set->description, all.items[i].description);
+		assert_int_equal(set->programs.count, all.items[i].programs.count);
+		assert_int_equal(set->count, all.items[i].count);
+		for (size_t h = 0; h < set->count; h++)
+			assert_string_equal(set->hosts[h].pattern, all.items[i].hosts[h].pattern);
 	}
 }
 
@@ -282,6 +317,7 @@ static void the_machine_and_the_user_add_sets_and_hosts(void **state)
 	    "  registry:npm:\n    description: mine\n    hosts:\n      - c.example:443\n"
 	    "      - registry.npmjs.org:443\n");
 	assert_true(sets_is_known("registry:acme", &world->places));
+	assert_false(sets_is_known("registry:acme", NULL));
 	assert_false(sets_is_known("registry:other", &world->places));
 	assert_int_equal(sets_expand("registry:acme", &world->places, &hosts, NULL), 0);
 	assert_int_equal(hosts.count, 2);
@@ -546,7 +582,7 @@ static void go_is_read(void **state)
 	assert_added(world, "registry:go",
 		     "one.example:443 two.example:8080 sum.three.example:443 *.corp.example:443 "
 		     "git.four.example:443");
-	put(world, "home/.config/go/env", "GOPROXY=off\nGOSUMDB=off\nGOPRIVATE=\n");
+	put(world, "home/.config/go/env", "GOPROXY=off\nGOSUMDB=*.example.org\nGOPRIVATE=\n");
 	world->environment[0] = "GOSUMDB=sum.golang.org https://sums.example:8443";
 	assert_added(world, "registry:go", "sums.example:8443");
 }
@@ -574,6 +610,24 @@ static void remotes_are_suggested(void **state)
 	assert_added(world, "forge:git",
 		     "own.example:7999 ?one.example:22 ?two.example:8443 ?three.example:2222 "
 		     "?four.example:9418 ?five.example:443 ?six.example:443");
+}
+
+static void remotes_of_a_worktree_are_suggested(void **state)
+{
+	struct world *world = *state;
+	_cleanup_buffer_ struct buffer file = {0};
+
+	put(world, "repo/.git/config", "[remote \"origin\"]\n\turl = git@one.example:x\n");
+	put(world, "repo/.git/worktrees/w/commondir", "../..\n");
+	buffer_printf(&file, "gitdir: %s/repo/.git/worktrees/w\n", world->top);
+	put(world, "workspace/.git", buffer_text(&file));
+	assert_added(world, "forge:git", "?one.example:22");
+	/* A submodule has a configuration of its own. */
+	put(world, "repo/.git/modules/m/config", "[remote \"x\"]\n\turl = git@two.example:x\n");
+	put(world, "workspace/.git", "gitdir: ../repo/.git/modules/m\n");
+	assert_added(world, "forge:git", "?two.example:22");
+	put(world, "workspace/.git", "gitdir: /dev/zero\n");
+	assert_added(world, "forge:git", "");
 }
 
 /* --- whose word counts ------------------------------------------------------------------------ */
@@ -657,9 +711,15 @@ static void another_users_home_only_suggests(void **state)
 	struct world *world = *state;
 	_cleanup_free_ char *path = path_resolve(world->top, NULL, "other/.npmrc");
 	_cleanup_free_ char *other = path_resolve(world->top, NULL, "other");
+	_cleanup_free_ char *config = path_resolve(world->top, NULL, "config");
 
 	put(world, "other/.npmrc", "registry=https://one.example/\n");
 	put(world, "home/.npmrc", "registry=https://two.example/\n");
+	put(world, "config/pnpm/rc", "registry=https://three.example/\n");
+	world->places.config_home = config;
+	assert_added(world, "registry:npm", "two.example:443 three.example:443");
+	world->places.tools_home = world->home;
+	assert_added(world, "registry:npm", "two.example:443 three.example:443");
 	world->places.tools_home = other;
 	assert_added(world, "registry:npm", "one.example:443");
 	if (geteuid() != 0)
@@ -782,10 +842,12 @@ int main(void)
 #define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, world_new, world_done)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_a_prefix_and_a_word),
+		cmocka_unit_test(a_host_called_registry_is_a_host),
 		cmocka_unit_test(a_url_is_a_host_and_the_port_of_its_scheme),
 		cmocka_unit_test(what_is_not_plainly_a_host_is_none),
 		cmocka_unit_test(a_remote_may_be_written_as_for_scp),
 		IN_WORLD(what_is_built_in_is_sound),
+		IN_WORLD(a_set_read_alone_is_the_same),
 		IN_WORLD(the_machine_and_the_user_add_sets_and_hosts),
 		IN_WORLD(the_workspace_has_no_file_about_sets),
 		cmocka_unit_test(faults_in_files_about_sets_have_a_place),
@@ -801,6 +863,7 @@ int main(void)
 		IN_WORLD(broken_toml_is_stepped_over),
 		IN_WORLD(go_is_read),
 		IN_WORLD(remotes_are_suggested),
+		IN_WORLD(remotes_of_a_worktree_are_suggested),
 		IN_WORLD(the_workspace_only_suggests),
 		IN_WORLD(what_commands_can_write_only_suggests),
 		IN_WORLD(a_home_that_is_the_workspace_only_suggests),

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sandbox's network: a loopback interface and the sockets of its name server. Made by the
+ * helper while it has the capabilities for it. */
+#include "stage.h"
+
+#include <arpa/inet.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+/* At port 53 of the loopback address of the family; connections are queued until somebody serves
+ * them. */
+static int open_name_socket(int family, int kind)
+{
+	struct sockaddr_in6 ipv6 = {.sin6_family = AF_INET6,
+				    .sin6_port = htons(53),
+				    .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	struct sockaddr_in ipv4 = {.sin_family = AF_INET,
+				   .sin_port = htons(53),
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	bool six = family == AF_INET6;
+	int fd = socket(family, kind | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -1;
+	if (bind(fd, six ? (struct sockaddr *)&ipv6 : (struct sockaddr *)&ipv4,
+		 six ? sizeof(ipv6) : sizeof(ipv4)) == 0 &&
+	    (kind != SOCK_STREAM || listen(fd, 16) == 0))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int stage_network(int ret_names[static NAME_SOCKETS], struct failure *failure)
+{
+	struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
+
+	r = fd < 0 ? -1 : ioctl(fd, SIOCSIFFLAGS, &loopback);
+	if (r < 0)
+		stage_fail(failure, "starting", "the loopback interface");
+	close_fd(&fd);
+	if (r < 0)
+		return -1;
+	ret_names[NAMES_BY_UDP] = open_name_socket(AF_INET, SOCK_DGRAM);
+	ret_names[NAMES_BY_TCP] = open_name_socket(AF_INET, SOCK_STREAM);
+	if (ret_names[NAMES_BY_UDP] < 0 || ret_names[NAMES_BY_TCP] < 0)
+		return stage_fail(failure, "starting", "the resolver");
+	ret_names[NAMES_BY_UDP6] = open_name_socket(AF_INET6, SOCK_DGRAM);
+	ret_names[NAMES_BY_TCP6] = open_name_socket(AF_INET6, SOCK_STREAM);
+	return 0;
+}
+
+/* A request for one more address of the loopback interface, as long as the family's addresses are.
+ */
+struct address_request {
+	struct nlmsghdr header;
+	struct ifaddrmsg address;
+	struct rtattr attribute;
+	uint8_t octets[];
+};
+
+static size_t put_address(uint8_t *room, uint8_t family, const void *octets, uint8_t length)
+{
+	enum { LOOPBACK = 1 }; /* its index in every network */
+	struct address_request *request = (struct address_request *)room;
+	const size_t size = sizeof(*request) + length;
+
+	request->header = (struct nlmsghdr){.nlmsg_len = (uint32_t)size,
+					    .nlmsg_type = RTM_NEWADDR,
+					    .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE};
+	request->address = (struct ifaddrmsg){.ifa_family = family,
+					      .ifa_prefixlen = (uint8_t)(length * 8),
+					      .ifa_flags = IFA_F_NODAD,
+					      .ifa_scope = RT_SCOPE_UNIVERSE,
+					      .ifa_index = LOOPBACK};
+	request->attribute = (struct rtattr){.rta_len = (uint16_t)(sizeof(struct rtattr) + length),
+					     .rta_type = IFA_LOCAL};
+	memcpy(request->octets, octets, length);
+	return size;
+}
+
+void stage_addresses(void)
+{
+	static const uint8_t ipv4[] = INNER_IPV4, ipv6[] = INNER_IPV6;
+	uint8_t requests[2 * sizeof(struct address_request) + sizeof(ipv4) + sizeof(ipv6)]
+		__attribute__((aligned(8)));
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	size_t length;
+
+	/* Each is carried out before send returns. Where IPv6 is off, the second is not. */
+	length = put_address(requests, AF_INET, ipv4, sizeof(ipv4));
+	length += put_address(requests + length, AF_INET6, ipv6, sizeof(ipv6));
+	if (fd >= 0)
+		(void)!send(fd, requests, length, 0);
+	close_fd(&fd);
+}
