@@ -59,9 +59,11 @@ def press(screen, *keys):
     for count, key in enumerate(keys):
         if count > 0:
             time.sleep(QUIET)
+        screen.expect([pexpect.TIMEOUT], timeout=0)  # what has come by now stays to be read, as does what comes
+        more = f'(?s)(?=.{{{len(screen.buffer) + 1}}})'
         for _ in range(10):
             screen.send(key)
-            if screen.expect(['(?s).', pexpect.TIMEOUT], timeout=5) == 0:
+            if screen.expect([more, pexpect.TIMEOUT], timeout=5) == 0:
                 break
 
 
