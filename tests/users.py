@@ -13,6 +13,7 @@ import pathlib
 import pwd
 import re
 import shutil
+import signal
 import subprocess
 
 PLACE = pathlib.Path('/var/tmp')
@@ -55,7 +56,13 @@ def is_there(number):
 
 
 def remove(number):
+    """With all that it may have left running, which would keep it."""
+    for entry in pathlib.Path('/proc').iterdir():
+        with contextlib.suppress(OSError, KeyError):
+            if entry.name.isdigit() and entry.stat().st_uid == pwd.getpwnam(name_of(number)).pw_uid:
+                os.kill(int(entry.name), signal.SIGKILL)
     subprocess.run(['userdel', '--force', name_of(number)], capture_output=True)
+    subprocess.run(['groupdel', name_of(number)], capture_output=True)
     shutil.rmtree(home_of(number), ignore_errors=True)
 
 

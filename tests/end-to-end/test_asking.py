@@ -50,18 +50,22 @@ def asked(screen, *texts):
     for text in texts:
         assert text in shown, shown
     time.sleep(QUIET)
+    screen.listens = True
     return shown
 
 
 def press(screen, *keys):
     """Each when keys count; something is shown for it at once. On a busy machine the half second may last longer, so that a
     key has to be pressed again."""
-    for count, key in enumerate(keys):
-        if count > 0:
+    for key in keys:
+        if not getattr(screen, 'listens', False):
             time.sleep(QUIET)
+        screen.listens = False
+        screen.expect([pexpect.TIMEOUT], timeout=0)  # what has come by now stays to be read, as does what comes
+        more = f'(?s)(?=.{{{len(screen.buffer) + 1}}})'
         for _ in range(10):
             screen.send(key)
-            if screen.expect(['(?s).', pexpect.TIMEOUT], timeout=5) == 0:
+            if screen.expect([more, pexpect.TIMEOUT], timeout=5) == 0:
                 break
 
 
@@ -290,7 +294,6 @@ def test_always_writes_the_rule_that_was_shown(desk):
     press(desk, 'a')
     desk.expect_exact('pip install')
     desk.expect_exact('back > ')
-    time.sleep(QUIET)
     press(desk, 'y')
     desk.expect_exact('installed numpy')
     desk.ready()
@@ -381,7 +384,6 @@ def test_a_yes_counts_only_for_what_was_on_the_screen(plain):
     assert not any((place / 'f').exists() for place in places)
     press(screen, 'q')
     screen.expect_exact(ASKED)
-    time.sleep(QUIET)
     press(screen, 'n')
     screen.ready()
     screen.close(force=True)
