@@ -57,6 +57,11 @@ static int check(const struct request *request, struct error **ret_error)
 		fail(ret_error, E_USAGE, "hosts cannot be denied without the sandbox");
 		return error_hint(ret_error, "leave out --level none");
 	}
+	if (request->level == LEVEL_NONE && request->publish.count) {
+		fail(ret_error, E_USAGE, "there are no ports to publish without the sandbox");
+		return error_hint(ret_error, "leave out --level none, or --publish: the command's "
+					     "ports are the host's then");
+	}
 	if (request->agent && (r = session_check_agent(request->agent, ret_error)) < 0)
 		return r;
 	return check_walls(&request->require, ret_error);

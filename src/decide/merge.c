@@ -96,7 +96,7 @@ static uint64_t number_of(int (*parse)(const char *, uint64_t *, struct error **
 struct policy *merge_begin(const char *home)
 {
 	struct policy *policy = calloc(1, sizeof(*policy));
-	struct limits code;
+	struct profile *code_net;
 
 	if (!policy)
 		abort();
@@ -119,9 +119,9 @@ struct policy *merge_begin(const char *home)
 				.time_ns = number_of(parse_duration, "30s"),
 				.idle_ns = number_of(parse_duration, "10s")};
 	/* As code, for longer; decide() gives it its network. */
-	code = find_profile(policy, "code")->built_in;
-	code.time_ns = number_of(parse_duration, "60s");
-	want_profile(policy, "code-net")->built_in = code;
+	code_net = want_profile(policy, "code-net"); /* may move the other */
+	code_net->built_in = find_profile(policy, "code")->built_in;
+	code_net->built_in.time_ns = number_of(parse_duration, "60s");
 	return policy;
 }
 

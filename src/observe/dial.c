@@ -4,11 +4,13 @@
  * that answers is handed in. A caller that does not want to wait is handed one under way, as soon
  * as it is clear which address that should be. */
 #include "network.h"
+#include "../base/ranges.h"
 #include "../base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -16,9 +18,10 @@
 
 static const uint64_t millisecond = 1000 * 1000;
 enum {
-	DIALS_MOST = 256,   /* each holds two fds or more */
-	TOGETHER = 3,	    /* addresses of one that are tried at the same time */
-	TICK = 25,	    /* ms, at which those that wait are looked after */
+	DIALS_MOST = 256, /* each holds two fds or more */
+	TOGETHER = 3,	  /* addresses of one that are tried at the same time */
+	TICK = 25,	  /* ms, at which those that wait are looked after */
+	ACCEPT_MS = 20,
 	NEXT_ADDRESS = 250, /* ms after which the next address is tried beside the last */
 	PATIENCE = 500,	    /* ms that a caller is held who does not want to wait */
 	WINNERS = 64,
@@ -29,7 +32,7 @@ struct dial {
 	struct seccomp_notif call;
 	const struct trap *trap;
 	struct target target;
-	struct sockaddr_storage asked; /* datagrams: the address as the caller wrote it */
+	struct sockaddr_storage asked; /* the address as the caller wrote it */
 	socklen_t asked_length;
 	uint64_t ticket;
 	const char *settling; /* the answer that it was served again with; NULL */
@@ -37,6 +40,7 @@ struct dial {
 	int copy;	      /* of the caller's socket */
 	int family;
 	bool blocking;
+	bool shared; /* with another process: no socket can take its place */
 	bool only_v6;
 	uint64_t begun, give_up; /* monotonic; 0: never */
 	uint64_t next_look;	 /* for signals */
@@ -196,10 +200,37 @@ static int try_address(struct observer *observer, struct dial *dial, size_t inde
 	return error;
 }
 
+/* Where the caller's socket must stay: it leads to the relay, which leads to ours. 0 or -errno. */
+static int join(struct observer *observer, struct dial *dial, int socket)
+{
+	struct relay *relay = network_relay(observer);
+	_cleanup_close_ int listener = -1, inside = -1;
+	struct sockaddr_storage address;
+	struct pollfd accepted;
+	bool blocking;
+	int r;
+
+	write_address(&dial->target.address, dial->target.port, family_of(&dial->target.address),
+		      &address);
+	r = relay_listen(relay, (struct sockaddr *)&address, &listener);
+	if (r < 0)
+		return r;
+	r = connect_now(dial->copy, /* target= */ -1, (struct sockaddr *)&dial->asked,
+			dial->asked_length, &blocking);
+	if (r && r != EINPROGRESS)
+		return -r;
+	accepted = (struct pollfd){.fd = listener, .events = POLLIN};
+	(void)poll(&accepted, 1, ACCEPT_MS);
+	inside = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	return inside < 0 ? -ECONNREFUSED : relay_join(relay, inside, socket);
+}
+
 /* Ends with the dial gone. */
 static void give(struct observer *observer, struct dial *dial, size_t index, int result)
 {
-	int r = hand_in(observer, &dial->call, dial->number, &dial->copy, dial->attempts[index]);
+	int r = dial->shared ? join(observer, dial, dial->attempts[index])
+			     : hand_in(observer, &dial->call, dial->number, &dial->copy,
+				       dial->attempts[index]);
 
 	/* Ours goes first: the caller must be able to end the connection by closing its own. */
 	close_attempt(observer, &dial->attempts[index]);
@@ -278,6 +309,27 @@ static void connect_dial(struct observer *observer, struct dial *dial)
 		try_next(observer, dial, clear);
 }
 
+/* True for an address of this host, however public: behind it are the host's services, and its own
+ * firewall does not stand before them. The kernel says with which address it would be spoken to;
+ * nothing is sent. */
+static bool is_own(const struct in6_addr *address)
+{
+	struct sockaddr_storage there, here = {0};
+	socklen_t length = write_address(address, /* port= */ 9, family_of(address), &there),
+		  room = sizeof(here);
+	_cleanup_close_ int fd = socket(there.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct in6_addr own;
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&there, length) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&here, &room) < 0)
+		return false; /* then it is not reached either */
+	if (here.ss_family == AF_INET6)
+		own = ((struct sockaddr_in6 *)&here)->sin6_addr;
+	else
+		own = address_map(&((struct sockaddr_in *)&here)->sin_addr);
+	return IN6_ARE_ADDR_EQUAL(&own, address) || address_range(&own) == RANGE_LOOPBACK;
+}
+
 /* What the socket can reach of what may be reached. */
 static void choose_addresses(const struct observer *observer, const struct addresses *found,
 			     struct dial *dial, const struct in6_addr **ret_refused)
@@ -289,8 +341,8 @@ static void choose_addresses(const struct observer *observer, const struct addre
 		const struct in6_addr *address = &found->items[i];
 		bool v4 = IN6_IS_ADDR_V4MAPPED(address);
 
-		if (network_judge_address(observer, address, dial->target.port, named) !=
-		    HOST_ALLOWED)
+		if (network_judge_address(observer, address, dial->target.port,
+					  named && !is_own(address)) != HOST_ALLOWED)
 			*ret_refused = address;
 		else if (dial->target.datagrams ||
 			 (dial->family == AF_INET ? v4 : !v4 || !dial->only_v6))
@@ -303,18 +355,22 @@ static void refuse_address(struct observer *observer, struct dial *dial,
 			   const struct in6_addr *address)
 {
 	char warning[TARGET_OBJECT + 128];
-	const char *range = address_range_name(address_range(address));
+	enum address_range range = address_range(address);
 	bool denied = network_judge_address(observer, address, dial->target.port,
 					    /* named= */ true) == HOST_DENIED;
 
 	target_lead_to(&dial->target, address);
-	if (denied && address_range(address) != RANGE_NOWHERE)
+	if (denied && range != RANGE_NOWHERE)
 		snprintf(warning, sizeof(warning), "denied by the list of hosts: %s",
+			 dial->target.literal);
+	else if (range == RANGE_PUBLIC)
+		snprintf(warning, sizeof(warning),
+			 "network: %s is an address of this host and must be listed itself",
 			 dial->target.literal);
 	else
 		snprintf(warning, sizeof(warning),
 			 "network: %s is a %s address and must be listed itself",
-			 dial->target.literal, range);
+			 dial->target.literal, address_range_name(range));
 	observer->settling = dial->settling;
 	network_refuse(observer, &dial->call, dial->trap, &dial->target, warning, denied);
 	observer->settling = NULL;
@@ -345,7 +401,8 @@ static void found(void *data, uint64_t ticket, const struct addresses *addresses
 }
 
 static struct dial *dial_new(struct observer *observer, const struct seccomp_notif *call,
-			     const struct trap *trap, int fd, const struct target *target)
+			     const struct trap *trap, int fd, const struct target *target,
+			     const struct sockaddr *asked, socklen_t asked_length)
 {
 	socklen_t length;
 	struct dial *dial;
@@ -371,11 +428,16 @@ static struct dial *dial_new(struct observer *observer, const struct seccomp_not
 			      .blocking = !(fcntl(fd, F_GETFL) & O_NONBLOCK),
 			      .begun = monotonic_ns()};
 	memset(dial->attempts, -1, sizeof(dial->attempts));
+	memcpy(&dial->asked, asked, asked_length);
+	dial->asked_length = asked_length;
 	dial->give_up = socket_give_up(fd, dial->begun);
 	length = sizeof(only_v6);
 	dial->only_v6 = dial->family == AF_INET6 &&
 			getsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, &length) == 0 &&
 			only_v6;
+	if (!target->datagrams)
+		dial->shared =
+			is_shared((pid_t)call->pid, observer->observed->init, dial->number, fd);
 	observer->dials = dial;
 	observer->dial_count++;
 	set_tick(observer);
@@ -386,13 +448,11 @@ void dial_start(struct observer *observer, const struct seccomp_notif *call,
 		const struct trap *trap, int fd, const struct target *target,
 		const struct sockaddr *asked, socklen_t length)
 {
-	struct dial *dial = dial_new(observer, call, trap, fd, target);
+	struct dial *dial = dial_new(observer, call, trap, fd, target, asked, length);
 	const struct addresses literal = {.items = {target->address}, .count = 1};
 
 	if (!dial)
 		return;
-	memcpy(&dial->asked, asked, length);
-	dial->asked_length = length;
 	if (!*target->name) {
 		found(observer, dial->ticket, &literal, 0);
 		return;
@@ -403,9 +463,10 @@ void dial_start(struct observer *observer, const struct seccomp_notif *call,
 }
 
 void dial_loopback(struct observer *observer, const struct seccomp_notif *call,
-		   const struct trap *trap, int fd, const struct target *target)
+		   const struct trap *trap, int fd, const struct target *target,
+		   const struct sockaddr *asked, socklen_t length)
 {
-	struct dial *dial = dial_new(observer, call, trap, fd, target);
+	struct dial *dial = dial_new(observer, call, trap, fd, target, asked, length);
 	static const struct in6_addr v6 = IN6ADDR_LOOPBACK_INIT;
 	static const struct in6_addr v4 = {
 		.s6_addr = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};

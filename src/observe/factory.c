@@ -36,8 +36,10 @@ struct tellers {
 	int v4, v6;
 };
 
+enum kind { DATAGRAMS, STREAM, LISTENER };
+
 struct request {
-	bool stream;
+	enum kind kind;
 	struct sockaddr_storage address;
 };
 
@@ -169,6 +171,24 @@ static int make_datagrams(const struct sockaddr_storage *address, int *ret_socke
 	return 0;
 }
 
+static int make_listener(const struct sockaddr_storage *address, int *ret_socket)
+{
+	_cleanup_close_ int fd =
+		socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const int on = 1;
+
+	if (fd < 0)
+		return -errno;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    (address->ss_family == AF_INET6 &&
+	     (setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on)) < 0 ||
+	      setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0)) ||
+	    bind(fd, (const struct sockaddr *)address, length_of(address)) < 0 || listen(fd, 1) < 0)
+		return -errno;
+	*ret_socket = STEAL_FD(fd);
+	return 0;
+}
+
 static int connect_to(const struct sockaddr_storage *address, int *ret_socket)
 {
 	_cleanup_close_ int fd =
@@ -208,12 +228,13 @@ static int make_stream(const struct sockaddr_storage *address, int *ret_socket)
 
 static int serve(int control, const struct request *request, const struct tellers *tellers)
 {
+	static int (*const make[])(const struct sockaddr_storage *, int *) = {
+		[DATAGRAMS] = make_datagrams, [STREAM] = make_stream, [LISTENER] = make_listener};
 	_cleanup_close_ int fd = -1;
-	struct answer answer = {
-		-(request->stream ? make_stream : make_datagrams)(&request->address, &fd)};
+	struct answer answer = {-make[request->kind](&request->address, &fd)};
 	int fds[MESSAGE_FDS] = {fd,
 				request->address.ss_family == AF_INET6 ? tellers->v6 : tellers->v4};
-	size_t count = fd < 0 ? 0 : request->stream || fds[1] < 0 ? 1 : 2;
+	size_t count = fd < 0 ? 0 : request->kind != DATAGRAMS || fds[1] < 0 ? 1 : 2;
 
 	return send_message(control, &answer, sizeof(answer), fds, count, PATIENCE_MS);
 }
@@ -307,11 +328,21 @@ int factory_stream(struct child *factory, uint16_t port, int *ret_socket)
 	const struct sockaddr_in loopback = {.sin_family = AF_INET,
 					     .sin_port = htons(port),
 					     .sin_addr = {htonl(INADDR_LOOPBACK)}};
-	struct request request = {.stream = true};
+	struct request request = {.kind = STREAM};
 	int fds[MESSAGE_FDS], r;
 
 	memcpy(&request.address, &loopback, sizeof(loopback));
 	r = ask(factory, &request, fds);
+	if (r == 0)
+		*ret_socket = fds[0];
+	return r;
+}
+
+int factory_listener(struct child *factory, const struct sockaddr_storage *inside, int *ret_socket)
+{
+	const struct request request = {.kind = LISTENER, .address = *inside};
+	int fds[MESSAGE_FDS], r = ask(factory, &request, fds);
+
 	if (r == 0)
 		*ret_socket = fds[0];
 	return r;

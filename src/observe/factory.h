@@ -19,3 +19,5 @@ int factory_datagrams(struct child *factory, const struct sockaddr_storage *insi
 /* A socket connected, or about to be, to what listens on the loopback inside at that port. -errno.
  */
 int factory_stream(struct child *factory, uint16_t port, int *ret_socket);
+/* A socket that listens inside at that address and port. -errno. */
+int factory_listener(struct child *factory, const struct sockaddr_storage *inside, int *ret_socket);

@@ -19,7 +19,14 @@
 #define SO_BUF_LOCK 72
 #endif
 
-enum { OPTION = 64, FDS_MOST = 4096, COPIES_MOST = 16, POLLS_MOST = 16, INFO = 65536 };
+enum {
+	OPTION = 64,
+	FDS_MOST = 4096,
+	RELATIVES_MOST = 64,
+	COPIES_MOST = 16,
+	POLLS_MOST = 16,
+	INFO = 65536
+};
 
 struct option {
 	int level, name;
@@ -45,6 +52,7 @@ static const struct option options[] = {
 	{IPPROTO_TCP, TCP_SYNCNT},
 	{IPPROTO_TCP, TCP_LINGER2},
 	{IPPROTO_TCP, TCP_CORK},
+	{IPPROTO_TCP, TCP_NOTSENT_LOWAT},
 	{IPPROTO_TCP, TCP_CONGESTION},
 	{IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS},
 	{IPPROTO_IP, IP_TOS},
@@ -147,6 +155,39 @@ static void find_places(pid_t tid, int number, ino_t inode, struct places *ret_p
 	if (fds)
 		closedir(fds);
 	*ret_places = places;
+}
+
+static bool holds(const char *pid, int number, const char *own)
+{
+	char path[64], link[64];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/fd/%d", pid, number);
+	length = readlink(path, link, sizeof(link) - 1);
+	link[MAX(length, 0)] = '\0';
+	return strcmp(link, own) == 0;
+}
+
+bool is_shared(pid_t tid, pid_t init, int number, int copy)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64], own[64], parent[32], *rest, *child;
+	struct stat st;
+	int seen = 0;
+
+	if (fstat(copy, &st) < 0)
+		return false;
+	snprintf(own, sizeof(own), "socket:[%llu]", (unsigned long long)st.st_ino);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", tid, tid);
+	if (read_file(AT_FDCWD, path, 4096, &text, NULL) == 0)
+		for (rest = text; (child = strsep(&rest, " ")) && seen < RELATIVES_MOST;)
+			if (*child && ++seen && holds(child, number, own))
+				return true;
+	free(STEAL(text));
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	return read_file(AT_FDCWD, path, 4096, &text, NULL) == 0 && (rest = strrchr(text, ')')) &&
+	       sscanf(rest, ") %*c %31s", parent) == 1 && atoi(parent) != init &&
+	       holds(parent, number, own);
 }
 
 struct registration {

@@ -168,7 +168,7 @@ static void connect_loopback(struct observer *observer, const struct seccomp_not
 		return;
 	}
 	if (error == ECONNREFUSED && listed)
-		dial_loopback(observer, call, trap, fd, target);
+		dial_loopback(observer, call, trap, fd, target, address, length);
 	else
 		conclude_connect(observer, call, fd, /* target= */ -1, address, length, error,
 				 blocking);

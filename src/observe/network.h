@@ -53,13 +53,17 @@ void dial_start(struct observer *observer, const struct seccomp_notif *call,
 		const struct sockaddr *asked, socklen_t length);
 /* To the host's own loopback, for a caller that found nobody on its own. Takes ownership of fd. */
 void dial_loopback(struct observer *observer, const struct seccomp_notif *call,
-		   const struct trap *trap, int fd, const struct target *target);
+		   const struct trap *trap, int fd, const struct target *target,
+		   const struct sockaddr *asked, socklen_t length);
 /* True if the fd is one of theirs, and was served. */
 bool dial_serve(struct observer *observer, int fd);
 void dial_done(struct observer *observer);
 
 /* handin.c: options that were set on the caller's socket, on ours. */
 void copy_options(int from, int to, int family);
+/* True if the caller's parent or a child of it holds its socket under the same number, as forking
+ * leaves it: then no other can take its place. Nobody else is looked at. */
+bool is_shared(pid_t tid, pid_t init, int number, int copy);
 /* Puts the socket in the place of the caller's, which copy is one of: under its number and those of
  * its duplicates, with its flags, and where it was waited for with epoll. Closes the copy. 0 or
  * -errno. */

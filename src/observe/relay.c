@@ -196,6 +196,23 @@ bool relay_has(const struct relay *relay, const struct sockaddr *inside)
 	       !child_has_ended(&relay->pump) && find_target(relay, &address) < relay->target_count;
 }
 
+int relay_listen(struct relay *relay, const struct sockaddr *inside, int *ret_listener)
+{
+	struct sockaddr_storage address;
+	int r;
+
+	if ((r = take_address(inside, &address)) < 0 || (r = need_factory(relay)) < 0)
+		return r;
+	return factory_listener(&relay->factory, &address, ret_listener);
+}
+
+int relay_join(struct relay *relay, int inside, int outside)
+{
+	int r = need_pump(relay);
+
+	return r < 0 ? r : pump_streams(&relay->pump, inside, outside);
+}
+
 /* -errno. */
 static int listen_at(struct relay *relay, const struct sockaddr *address, socklen_t length,
 		     uint16_t inside)

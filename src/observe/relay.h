@@ -32,6 +32,12 @@ int relay_datagrams(struct relay *relay, const struct sockaddr *inside,
 /* True if that is there already. */
 bool relay_has(const struct relay *relay, const struct sockaddr *inside);
 
+/* A stream by way of the pump, for a socket inside that no other can take the place of: a listener
+ * inside at that address for it to connect to, and what was accepted there joined with a connection
+ * outside (which may be about to be one). The caller closes its own fds. -errno. */
+int relay_listen(struct relay *relay, const struct sockaddr *inside, int *ret_listener);
+int relay_join(struct relay *relay, int inside, int outside);
+
 /* Listens on the host's loopback (127.0.0.1 and ::1) at `outside`; each connection is made again
  * inside, to the sandbox's loopback at `inside`, when it comes. A port that is taken is an error
  * that names it. */

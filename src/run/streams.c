@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/kcmp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -297,6 +298,7 @@ void streams_done(struct streams *streams)
 
 void input_mark(struct input_mark *ret_mark)
 {
+	struct pollfd input = {.fd = 0, .events = POLLIN | POLLRDHUP};
 	struct stat st = {0};
 
 	*ret_mark = (struct input_mark){.offset = lseek(0, 0, SEEK_CUR)};
@@ -304,6 +306,8 @@ void input_mark(struct input_mark *ret_mark)
 		ret_mark->accessed = st.st_atim;
 	if (ioctl(0, FIONREAD, &ret_mark->waiting) < 0)
 		ret_mark->waiting = 0;
+	ret_mark->over = ret_mark->waiting == 0 && poll(&input, 1, 0) > 0 &&
+			 input.revents & (POLLHUP | POLLRDHUP);
 }
 
 bool input_rewind(const struct streams *streams, const struct input_mark *mark)
@@ -319,8 +323,12 @@ bool input_rewind(const struct streams *streams, const struct input_mark *mark)
 	/* A pipe that was handed in: the kernel notes the time of every reading that got something.
 	 */
 	input_mark(&now);
-	return now.accessed.tv_sec == mark->accessed.tv_sec &&
-	       now.accessed.tv_nsec == mark->accessed.tv_nsec && now.waiting >= mark->waiting;
+	if (now.accessed.tv_sec != mark->accessed.tv_sec ||
+	    now.accessed.tv_nsec != mark->accessed.tv_nsec || now.waiting < mark->waiting)
+		return false;
+	/* From Linux 6.15 on not for pipes without a name, and never for sockets. If nothing is
+	 * left and whoever wrote has gone since, something came and was read. */
+	return mark->over || !now.over;
 }
 
 bool terminal_is_ours(const struct streams *streams)

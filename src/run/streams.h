@@ -61,6 +61,7 @@ void pump_free(struct pump *pump);
 struct input_mark {
 	struct timespec accessed;
 	int waiting; /* bytes in a pipe */
+	bool over;   /* nothing is in it, and nothing can come any more */
 	off_t offset;
 };
 void input_mark(struct input_mark *ret_mark);

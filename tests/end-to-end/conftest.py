@@ -4,49 +4,29 @@
 The program is $WARD, else build/ward. Run as root, tests that matter for both run as root and as a plain user, who is
 made for it; run as a plain user, the root half is skipped. The places lie below /var/tmp, because /tmp is private inside a
 sandbox; tests that want a workspace below /tmp say so."""
-import fcntl
 import os
 import pathlib
-import pwd
 import shutil
-import subprocess
+import sys
 import tempfile
 
 import pytest
 
 from support import SOURCE, Person, Ward
 
-USER = 'ward-test'
-USER_HOME = '/var/tmp/ward-test-home'
+sys.path.append(str(SOURCE / 'tests'))
 
+from users import plain_user  # noqa: E402
 
 def pytest_configure(config):
     config.addinivalue_line('markers', 'soak: takes longer than make test may')
 
 
-def make_user():
-    try:
-        pwd.getpwnam(USER)
-    except KeyError:
-        subprocess.run(['useradd', '--create-home', '--home-dir', USER_HOME, '--shell', '/bin/sh', USER], capture_output=True)
-
-
 @pytest.fixture(scope='session')
 def user():
-    """A plain user. Suites that run at the same time share one (the lock counts them); the last that ends removes it."""
-    if os.geteuid() != 0:
-        yield Person(pwd.getpwuid(os.geteuid()).pw_name)
-        return
-    lock = os.open('/etc', os.O_RDONLY | os.O_DIRECTORY)
-    fcntl.flock(lock, fcntl.LOCK_SH)
-    make_user()
-    yield Person(USER)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        subprocess.run(['userdel', '--remove', USER], capture_output=True)
-    except BlockingIOError:
-        pass
-    os.close(lock)
+    """A plain user, this session's alone."""
+    with plain_user() as name:
+        yield Person(name)
 
 
 @pytest.fixture(scope='session')

@@ -7,6 +7,7 @@ import pathlib
 import pwd
 import signal
 import subprocess
+import termios
 import time
 import uuid
 
@@ -185,6 +186,10 @@ class Terminal(pexpect.spawn):
     def ready(self):
         self.expect_exact(self.PROMPT)
 
+    def keyboard(self):
+        """Waits until ward hands on the keys: none is a signal here any more."""
+        assert wait_until(lambda: not termios.tcgetattr(self.child_fd)[3] & termios.ISIG)
+
     def type(self, line, *expected):
         """Types a line and waits for each of the texts in turn."""
         self.sendline(line)
@@ -222,7 +227,7 @@ class Tmux:
         return self('capture-pane', '-p', '-t', 't').out
 
     def shows(self, text):
-        assert wait_until(lambda: text in self.screen(), 30, 0.1), f'{text!r} is not on:\n{self.screen()}'
+        assert wait_until(lambda: text in self.screen(), PATIENCE, 0.1), f'{text!r} is not on:\n{self.screen()}'
 
     def keys(self, *keys):
         assert self('send-keys', '-t', 't', *keys).code == 0
@@ -245,6 +250,21 @@ def processes(word):
     return found
 
 
+def resting():
+    """A time for sleep(1), five minutes long, that no other process sleeps."""
+    return f'300.{uuid.uuid4().int % 10 ** 12:012}'
+
+
+def rests(time, in_front=False):
+    """Whether sleep itself is there before long, and not only the shell that starts it: dash loses a SIGINT that comes between
+    the two. in_front: and is in the foreground of its terminal."""
+    def is_there(pid):
+        with contextlib.suppress(OSError):
+            group, _, _, foreground = pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[2:6]
+            return not in_front or foreground == group
+    return wait_until(lambda: any(map(is_there, processes(f'sleep\0{time}'))))
+
+
 def wait_until(condition, seconds=PATIENCE, step=0.02):
     """Whether it came true in time."""
     end = time.monotonic() + seconds
@@ -255,7 +275,7 @@ def wait_until(condition, seconds=PATIENCE, step=0.02):
     return bool(condition())
 
 
-def all_gone(word, seconds=20):
+def all_gone(word, seconds=PATIENCE):
     """True once no process with the word is left; ends those that are, so that one failure stays one."""
     if wait_until(lambda: not processes(word), seconds):
         return True

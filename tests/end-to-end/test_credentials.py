@@ -184,17 +184,16 @@ def test_a_configuration_without_credentials_is_the_file_itself(plain):
 WATCH = '''
 import os, sys, time
 open('ready', 'w').close()
-seen = []
 while not os.path.exists('stop'):
+    time.sleep(0.001)
+text, end = '', time.monotonic() + 20
+while 'https://example.com/new.git' not in text and time.monotonic() < end:
     try:
         text = open('.git/config').read()
     except OSError:
-        continue
-    if not seen or seen[-1] != text:
-        seen.append(text)
-    time.sleep(0.001)
-time.sleep(0.3)
-print(open('.git/config').read())
+        pass
+    time.sleep(0.01)
+print(text)
 '''
 
 

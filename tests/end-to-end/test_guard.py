@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from support import PATIENCE
 from test_programs import works
 
 IDENTITY = 'git config user.name N; git config user.email n@example.org; '
@@ -126,7 +127,7 @@ def test_two_runs_on_one_workspace(ward):
     other = ward.popen('run', '--', 'sh', '-c', 'while [ ! -e new/.git/config ]; do sleep 0.05; done; touch seen; '
                        'echo evil >> new/.git/config; echo evil > new/.git/hooks/pre-commit; echo done')
     works(ward, 'git init -q new; while [ ! -e seen ]; do sleep 0.05; done')
-    other.communicate(timeout=30)
+    other.communicate(timeout=PATIENCE)
     assert 'evil' not in (ward.work / 'new/.git/config').read_text()
     assert not (ward.work / 'new/.git/hooks/pre-commit').exists()
 

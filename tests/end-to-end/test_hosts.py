@@ -60,6 +60,7 @@ def test_check_says_it_in_words(plain):
     (['--net', 'none', '--allow-host', 'example.org'], 'a network of none contradicts --allow-host example.org'),
     (['--publish', '80', '--net', 'none'], 'a network of none contradicts --publish 80'),
     (['--level', 'none', '--deny-host', 'example.org'], 'cannot be denied without the sandbox'),
+    (['--level', 'none', '--publish', '8080'], 'no ports to publish without the sandbox'),
 ])
 def test_what_cannot_be_meant_is_an_error(plain, flags, said):
     done = plain.run('touch', 'ran', flags=flags)

@@ -28,6 +28,17 @@ def wards_inits(ward):
     return found
 
 
+def both_run(word):
+    """Whether what SCRIPT leaves in the background is there: the word alone is on ward's own command line, too."""
+    return len(processes(f'sleep 300; :\0{word}')) >= 2
+
+
+def command_line(pid):
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f'/proc/{pid}/cmdline').read_bytes()
+    return b''
+
+
 def listing(directory):
     return sorted(str(path.relative_to(directory)) for path in directory.rglob('*'))
 
@@ -51,7 +62,7 @@ def kill_at_random_moments(ward, times, *flags):
         if count < times * 3 // 4:
             time.sleep(random.random() * 0.04)
         else:
-            assert wait_until(lambda: len(processes(word)) >= 3)
+            assert wait_until(lambda: both_run(word))
         process.kill()
         ward.finish(process)  # its pipes are closed: nobody holds them any more
     assert all_gone(word)
@@ -95,7 +106,7 @@ def test_a_run_leaves_no_stray_file(plain):
 def test_after_sigkill_the_record_holds_and_says_that_the_run_did_not_end(ward):
     word = marker()
     process = ward.popen('run', '--', 'sh', '-c', SCRIPT.format(word))
-    assert wait_until(lambda: len(processes(word)) >= 3)
+    assert wait_until(lambda: both_run(word))
     process.kill()
     ward.finish(process)
     assert all_gone(word)
@@ -118,8 +129,9 @@ def test_the_private_tmp_of_a_killed_run_is_swept_later(ward):
 def test_killing_wards_parent_ends_nothing_but_killing_ward_does(plain):
     """ward run in the background of a shell that goes away goes on, as any program would."""
     word = marker()
-    plain.shell(f'$WARD run -- sh -c "sleep 300; :" {word} >/dev/null 2>&1 & disown; sleep 0.5')
-    ours = [pid for pid in processes(word) if b'run' in pathlib.Path(f'/proc/{pid}/cmdline').read_bytes().split(b'\0')]
+    plain.shell(f'$WARD run -- sh -c "sleep 300; :" {word} >/dev/null 2>&1 & disown')
+    assert wait_until(lambda: any(name.startswith(b'sh\0') for name in map(command_line, processes(word))))
+    ours = [pid for pid in processes(word) if b'run' in command_line(pid).split(b'\0')]
     assert len(ours) == 1 and len(processes(word)) >= 2
     os.kill(ours[0], 9)
     assert all_gone(word)

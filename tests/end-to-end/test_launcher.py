@@ -8,7 +8,8 @@ import pytest
 
 from support import SOURCE
 
-TREE = ['ward', 'Makefile', 'meson.build', 'meson_options.txt', 'src', 'cmd', 'include', 'tools', 'docs', 'data', 'completions', 'tests/unit', 'build-parts']
+TREE = ['ward', 'Makefile', 'meson.build', 'meson_options.txt', 'src', 'cmd', 'include', 'tools', 'docs', 'data', 'completions', 'tests/unit',
+        'tests/bench', 'build-parts']
 
 
 @pytest.fixture

@@ -126,8 +126,8 @@ def test_a_sleeper_ends_by_its_idleness(ward):
 
 
 @pytest.mark.parametrize('script', [
-    'while sleep 0.3; do echo alive; done',
-    'while sleep 0.3; do cat /etc/hostname > /dev/null; done',
+    'while sleep 0.1; do echo alive; done',
+    'while sleep 0.1; do cat /etc/hostname > /dev/null; done',
     'while :; do :; done',
 ], ids=['prints', 'reads', 'computes'])
 def test_who_does_something_is_not_idle(plain, script):

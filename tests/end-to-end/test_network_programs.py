@@ -304,7 +304,6 @@ func main() {
 '''
 
 
-@pytest.mark.xfail(strict=True, reason='it probes with datagram sockets at port 9, which are noted as refused')
 def test_go(ward, site, places, compiled):
     """Its own resolver, without the C library."""
     needs('go')

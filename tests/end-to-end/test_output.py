@@ -158,7 +158,7 @@ def test_the_same_refusal_again_is_counted_not_repeated(plain):
 def test_a_closed_standard_output_or_error_does_no_harm(ward):
     """Whatever ward opens first would get their numbers: the command's output must not land there."""
     for closed in ('>&-', '2>&-', '>&- 2>&-', '<&-', '<&- >&- 2>&-'):
-        assert ward.shell(f'$WARD run -- sh -c "echo OUT; echo ERR >&2; exit 5" {closed}', timeout=20).code == 5, closed
+        assert ward.shell(f'$WARD run -- sh -c "echo OUT; echo ERR >&2; exit 5" {closed}').code == 5, closed
     log = ward.log.read_bytes()
     assert not any(line.startswith((b'OUT', b'ERR')) for line in log.splitlines())
     assert ward.verify().code == 0
@@ -166,7 +166,7 @@ def test_a_closed_standard_output_or_error_does_no_harm(ward):
 
 
 def test_a_closed_standard_error_does_not_stop_the_result(plain):
-    done = plain.shell('$WARD run --json -- echo hello 2>&-', timeout=20)
+    done = plain.shell('$WARD run --json -- echo hello 2>&-')
     assert json.loads(done.out)['stdout'] == 'hello\n'
 
 

@@ -101,7 +101,7 @@ def test_files_of_other_hands_are_refused(plain):
     assert 'symbolic link' in plain('policy', 'check').out
     (plain.work / '.ward.yaml').unlink()
     os.mkfifo(plain.work / '.ward.yaml')
-    assert 'not a regular file' in plain('policy', 'check', timeout=5).out
+    assert 'not a regular file' in plain('policy', 'check', timeout=30).out
 
 
 def test_mistyped_words_are_told(plain):

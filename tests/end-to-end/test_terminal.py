@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from support import Terminal, all_gone, marker, processes, wait_until
+from support import Terminal, all_gone, marker, processes, resting, rests, wait_until
 
 
 @pytest.fixture
@@ -78,8 +78,9 @@ def test_a_change_of_the_windows_size_arrives(terminal):
 
 
 def test_ctrl_c_interrupts(terminal):
-    terminal.type("ward run -- sh -c 'echo go$((1)); exec sleep 300'", 'go1')
-    time.sleep(0.2)
+    rest = resting()
+    terminal.type(f"ward run -- sh -c 'echo go$((1)); exec sleep {rest}'", 'go1')
+    assert rests(rest)
     terminal.sendintr()
     terminal.ready()
     assert terminal.last_code() == 130
@@ -94,15 +95,17 @@ def test_ctrl_c_is_the_commands_to_handle(screen):
 
 
 def test_ctrl_c_ends_a_whole_pipeline(screen):
-    screen.type("ward run -- sh -c 'echo go$((1)) >&2; exec sleep 300' | cat", 'go1')
-    time.sleep(0.2)
+    rest = resting()
+    screen.type(f"ward run -- sh -c 'echo go$((1)) >&2; exec sleep {rest}' | cat", 'go1')
+    assert rests(rest)
     screen.sendintr()
     screen.ready()
 
 
 def test_ctrl_backslash_quits(screen):
-    screen.type("ward run -- sh -c 'echo go$((1)); exec sleep 300'", 'go1')
-    time.sleep(0.2)
+    rest = resting()
+    screen.type(f"ward run -- sh -c 'echo go$((1)); exec sleep {rest}'", 'go1')
+    assert rests(rest)
     screen.send('\x1c')
     screen.ready()
     assert screen.last_code() == 131
@@ -130,7 +133,7 @@ def test_the_controlling_terminal_works(screen):
 
 def test_the_end_of_input_is_typed_as_ever(screen):
     screen.type('ward run -- cat > typed')
-    time.sleep(0.5)
+    screen.keyboard()
     screen.sendline('one')
     screen.sendline('two')
     screen.sendeof()
@@ -180,10 +183,11 @@ def test_the_terminals_modes_are_restored_after(terminal, after):
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_the_terminals_modes_are_restored_when_ward_is_signalled(screen, number):
-    word = marker()
+    rest = resting()
     before = screen.does('stty -g')
-    screen.type(f"ward run -- sh -c 'stty raw -echo; echo go$((1)); exec sleep 300' {word}", 'go1')
-    ours = [pid for pid in processes(word) if os.readlink(f'/proc/{pid}/exe').endswith('/ward')]
+    screen.type(f"ward run -- sh -c 'stty raw -echo; echo go$((1)); exec sleep {rest}'", 'go1')
+    assert rests(rest)
+    ours = [pid for pid in processes(rest) if os.readlink(f'/proc/{pid}/exe').endswith('/ward')]
     os.kill(min(ours), number)
     screen.ready()
     assert screen.does('stty -g') == before

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from support import PATIENCE, Terminal, Tmux, all_gone, marker, processes, wait_until
+from support import Terminal, Tmux, all_gone, marker, processes, resting, rests, wait_until
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_ctrl_z_stops_ward_and_fg_goes_on(terminal):
     assert terminal.does('stty -g') == before
     assert 'Stopped' in terminal.does('jobs')
     terminal.type('fg', 'ward run')
-    time.sleep(0.3)
+    terminal.keyboard()
     terminal.type('hello', 'got-hello')
     terminal.ready()
     assert terminal.last_code() == 0
@@ -48,19 +48,20 @@ def test_ctrl_z_again_and_again(screen):
         screen.expect_exact('Stopped')
         screen.ready()
         screen.type('fg', 'ward run')
-        time.sleep(0.2)
+        screen.keyboard()
         screen.type(f'w{round}', f'got-w{round}')
     screen.sendeof()
     screen.ready()
 
 
 def test_a_stopped_run_goes_on_in_the_background(screen):
-    screen.type("ward run -- sh -c 'echo go$((1)); sleep 1; echo end$((2)); touch ended'", 'go1')
+    screen.type("ward run -- sh -c 'echo go$((1)); until [ -e go ]; do sleep 0.05; done; echo end$((2)); touch ended'", 'go1')
     time.sleep(0.1)
     screen.send('\x1a')
     screen.expect_exact('Stopped')
     screen.ready()
-    time.sleep(1.2)
+    screen.ward.file('go')
+    time.sleep(0.5)
     assert not (screen.ward.work / 'ended').exists(), 'it was not stopped'
     screen.type('bg', 'end2')
     assert wait_until((screen.ward.work / 'ended').exists)
@@ -128,16 +129,17 @@ def test_a_stopped_command_hears_a_signal_once_it_is_continued(plain, number):
     time.sleep(0.3)
     process.send_signal(number)
     process.send_signal(signal.SIGCONT)
-    assert plain.finish(process, timeout=20).code == 128 + number
+    assert plain.finish(process).code == 128 + number
     assert all_gone(word)
 
 
 def test_a_run_in_the_background_does_not_touch_the_terminal(terminal):
     before = terminal.does('stty -g')
-    terminal.does("ward run -- sh -c 'sleep 1; touch ended' &")
+    terminal.does("ward run -- sh -c 'until [ -e go ]; do sleep 0.05; done; touch ended' &")
     assert terminal.does('stty -g') == before
     assert terminal.does('echo keys-$((1))') == 'keys-1\n'
     assert 'Running' in terminal.does('jobs')
+    terminal.ward.file('go')
     assert wait_until((terminal.ward.work / 'ended').exists)
     terminal.type('wait; echo waited-$((1))', 'waited-1')
     terminal.ready()
@@ -151,11 +153,11 @@ def test_output_of_a_run_in_the_background_arrives(screen):
 
 def test_a_run_in_the_background_that_wants_keys_is_stopped_until_fg(screen):
     screen.does('ward run -- cat &')
-    assert wait_until(lambda: 'Stopped' in screen.does('jobs'), 20)
+    assert wait_until(lambda: 'Stopped' in screen.does('jobs'))
     screen.type('echo keys-$((1))', 'keys-1')
     screen.ready()
     screen.type('fg', 'ward run')
-    time.sleep(0.3)
+    screen.keyboard()
     screen.type('a line', 'a line\r\n', 'a line\r\n')
     screen.sendeof()
     screen.ready()
@@ -192,16 +194,18 @@ def test_two_runs_in_one_pipeline(screen):
 def test_a_shell_inside_has_job_control(terminal):
     terminal.type("ward run --env 'PS1=INNER$ ' -- bash --norc --noprofile -i", 'INNER$ ')
     assert 'no job control' not in terminal.before and 'cannot set terminal' not in terminal.before
-    terminal.type('sleep 300 &', '[1]', 'INNER$ ')
+    rest = resting()
+    terminal.type(f'sleep {rest} &', '[1]', 'INNER$ ')
     terminal.type('jobs', 'Running', 'INNER$ ')
-    terminal.type('fg', 'sleep 300')
-    time.sleep(0.2)
+    terminal.type('fg', f'sleep {rest}')
+    assert rests(rest, in_front=True)
     terminal.send('\x1a')
     terminal.expect_exact('Stopped')
     terminal.expect_exact('INNER$ ')
     terminal.type('bg; kill %1; wait; echo done-$((1))', 'done-1', 'INNER$ ')
-    terminal.type('sleep 300')
-    time.sleep(0.2)
+    rest = resting()
+    terminal.type(f'sleep {rest}')
+    assert rests(rest, in_front=True)
     terminal.sendintr()
     terminal.expect_exact('INNER$ ')
     terminal.type('echo $?', '130', 'INNER$ ')
@@ -237,7 +241,10 @@ def test_vi_on_a_real_screen(tmux):
     tmux.keys('i', 'first line', 'Enter', 'second line', 'Escape')
     tmux.shows('second line')
     tmux('resize-window', '-t', 't', '-x', '70', '-y', '20')
-    tmux.keys(':set lines?', 'Enter')
+    for _ in range(10):  # when the new size is drawn what vi had answered is gone
+        tmux.keys(':set lines?', 'Enter')
+        if wait_until(lambda: 'lines=20' in tmux.screen(), 5, 0.1):
+            break
     tmux.shows('lines=20')
     tmux.keys(':wq', 'Enter')
     tmux.shows('READY>')

@@ -19,6 +19,7 @@ import collections
 import contextlib
 import ctypes
 import http.server
+import ipaddress
 import os
 import pathlib
 import shutil
@@ -36,34 +37,56 @@ import pytest
 
 from support import PATH, PATIENCE, Person, Ward, wait_until
 
-# What is there. Where an address stands in no list, the network is unreachable.
+# The machine that ward runs on.
+OWN, OWN6 = '203.0.113.200', '2001:db8::200'
+# What is abroad, on a machine of its own at the other end of a wire. Where an address stands in no list, the network is unreachable.
 WEB, OTHER, THIRD = '203.0.113.10', '203.0.113.20', '198.51.100.7'
 WEB6, OTHER6 = '2001:db8::10', '2001:db8::20'
 PRIVATE, PRIVATE6, SHARED = '10.1.2.3', 'fd00::10', '100.64.1.2'
 METADATA, METADATA6 = '169.254.169.254', 'fd00:ec2::254'
 LINK_LOCAL, LINK_LOCAL6 = '169.254.7.7', 'fe80::10'
-NAMES = '10.0.0.53'
+# Where the name server answers: the first is in the world's resolv.conf.
+NAMES, MORE_NAMES = '10.0.0.53', ('127.0.0.53', '::1')
 # Packets to these vanish; for the next the way is known to end; the last has nobody who answers for it.
 BLACK_HOLE, BLACK_HOLE6 = '203.0.113.99', '2001:db8::99'
 UNREACHABLE, UNREACHABLE6 = '198.51.100.66', '2001:db8:dead::1'
 
-HERE = [WEB + '/24', OTHER + '/24', THIRD + '/24', PRIVATE + '/24', SHARED + '/24', NAMES + '/32', METADATA + '/32', LINK_LOCAL + '/16',
-        '100.100.100.200/32', '192.168.7.7/24', '172.16.7.7/24', WEB6 + '/64', OTHER6 + '/64', PRIVATE6 + '/64', METADATA6 + '/64',
-        LINK_LOCAL6 + '/64']
+ABROAD = [WEB + '/24', OTHER + '/24', THIRD + '/24', PRIVATE + '/24', SHARED + '/24', NAMES + '/32', METADATA + '/32', LINK_LOCAL + '/16',
+          '100.100.100.200/32', '192.168.7.7/24', '172.16.7.7/24', WEB6 + '/64', OTHER6 + '/64', PRIVATE6 + '/64', METADATA6 + '/64',
+          LINK_LOCAL6 + '/64']
 
-INTERFACE = 'w0'
+INTERFACE = 'w0'  # on both machines
+
+
+def addresses(*those):
+    return ''.join(f'ip address add {address} dev {INTERFACE} {"nodad" if ":" in address else ""}\n' for address in those)
+
+
+def routes():
+    """To what is abroad and not beside an own address; link-local addresses need none."""
+    networks = {ipaddress.ip_interface(address).network for address in ABROAD} - {ipaddress.ip_network('fe80::/64')}
+    beside = {ipaddress.ip_interface(address).network for address in (OWN + '/24', OWN6 + '/64')}
+    return ''.join(f'ip -{network.version} route add {network} dev {INTERFACE}\n' for network in networks - beside)
+
+
+# The first line of what it says is the process that holds the other machine.
 SET_UP = f'''set -e
 ip link set lo up
-ip link add {INTERFACE} type veth peer name w1 2>/dev/null || ip link add {INTERFACE} type dummy
+unshare --net sh -c 'echo ready; read wait' <&3 >"$1/abroad" 3<&- &
+while ! grep -q ready "$1/abroad" 2>/dev/null; do sleep 0.01; done
+ip link add {INTERFACE} type veth peer name {INTERFACE} netns $!
+nsenter --net=/proc/$!/ns/net sh -e -c 'ip link set lo up; ip link set {INTERFACE} up
+''' + addresses(*ABROAD) + f''''
 ip link set {INTERFACE} up
-if ip link show w1 >/dev/null 2>&1; then ip link set w1 up; fi
-''' + ''.join(f'ip address add {address} dev {INTERFACE} {"nodad" if ":" in address else ""}\n' for address in HERE) + f'''
+''' + addresses(OWN + '/24', OWN6 + '/64') + routes() + f'''
 ip neighbour add {BLACK_HOLE} lladdr 02:00:00:00:00:99 dev {INTERFACE} nud permanent
 ip neighbour add {BLACK_HOLE6} lladdr 02:00:00:00:00:99 dev {INTERFACE} nud permanent
 ip route add unreachable {UNREACHABLE}/32
 ip -6 route add unreachable {UNREACHABLE6}/128
+for name in resolv.conf hosts nsswitch.conf; do mount --bind "$1/$name" "$(realpath /etc/$name)"; done
+echo $!
+read wait
 '''
-HOLD = 'for name in resolv.conf hosts nsswitch.conf; do mount --bind "$1/$name" "$(realpath /etc/$name)"; done\necho ready\nread wait\n'
 
 CLONE_NEWNET, CLONE_NEWNS = 0x40000000, 0x00020000
 libc = ctypes.CDLL(None, use_errno=True)
@@ -101,11 +124,12 @@ def to(*targets):
 
 
 class Resident(Person):
-    """Someone who lives in the world: what they start, starts there."""
+    """Someone who lives in the world: what they start, starts there, on ward's machine or abroad."""
 
-    def __init__(self, world, person):
+    def __init__(self, world, person, abroad=False):
         super().__init__(person.name)
         self.world, self.holder = world, os.getpid()
+        self.network = world.abroad if abroad else world.network
 
     def identity(self):
         return {'preexec_fn': self.become}
@@ -113,7 +137,7 @@ class Resident(Person):
     def become(self):
         directory = os.getcwd()
         # By their names, because a terminal's child has closed all that it inherited.
-        for fd, kind in ((self.world.network, CLONE_NEWNET), (self.world.mounts, CLONE_NEWNS)):
+        for fd, kind in ((self.network, CLONE_NEWNET), (self.world.mounts, CLONE_NEWNS)):
             opened = os.open(f'/proc/{self.holder}/fd/{fd}', os.O_RDONLY | os.O_CLOEXEC)
             set_namespace(opened, kind)
             os.close(opened)
@@ -130,11 +154,11 @@ class Names:
         self.lock = threading.Lock()
         self.records, self.queries = {}, []
         self.rounds = collections.Counter()
-        self.udp = world.socket(NAMES, 53, socket.SOCK_DGRAM)
-        self.tcp = world.socket(NAMES, 53)
-        self.tcp.listen(64)
-        world.thread(self.serve_udp)
-        world.thread(self.serve_tcp)
+        for address in (NAMES, *MORE_NAMES):
+            world.thread(self.serve_udp, world.socket(address, 53, socket.SOCK_DGRAM))
+            listener = world.socket(address, 53)
+            listener.listen(64)
+            world.thread(self.serve_tcp, listener)
 
     def asked(self, name, kind=None):
         """How often anybody asked for the name (and record type)."""
@@ -162,7 +186,7 @@ class Names:
             self.rounds[name, kind] += 1
         if record and record.delay:
             time.sleep(record.delay)
-        if record and record.silent:
+        if record and record.silent in (True, kind):
             return None
         code, truncated, found = 0, False, []
         if record is None:
@@ -202,22 +226,22 @@ class Names:
     def record(self, name, kind, ttl, data):
         return self.encoded(name) + struct.pack('>HHIH', kind, 1, ttl, len(data)) + data
 
-    def serve_udp(self):
+    def serve_udp(self, sock):
         while True:
-            question, peer = self.udp.recvfrom(4096)
+            question, peer = sock.recvfrom(4096)
             if peer is None:
                 break  # closed under us
-            threading.Thread(target=self.reply, args=(question, peer), daemon=True).start()
+            threading.Thread(target=self.reply, args=(sock, question, peer), daemon=True).start()
 
-    def reply(self, question, peer):
+    def reply(self, sock, question, peer):
         with contextlib.suppress(OSError, IndexError, struct.error):
             answer = self.answer(question, 'udp')
             if answer:
-                self.udp.sendto(answer, peer)
+                sock.sendto(answer, peer)
 
-    def serve_tcp(self):
+    def serve_tcp(self, listener):
         while True:
-            peer = self.tcp.accept()[0]
+            peer = listener.accept()[0]
             threading.Thread(target=self.converse, args=(peer,), daemon=True).start()
 
     def converse(self, peer):
@@ -233,7 +257,8 @@ Query = collections.namedtuple('Query', 'name kind transport')
 
 
 class Name:
-    """What the name server knows of a name. rounds: the addresses of the first answer, the second, ...; the last stays."""
+    """What the name server knows of a name. rounds: the addresses of the first answer, the second, ...; the last stays. silent: True, or
+    the one type of question that is not answered. big: answered over TCP only."""
 
     def __init__(self, rounds, alias=None, ttl=300, delay=0, silent=False, failing=False, big=False):
         self.rounds, self.alias, self.ttl, self.delay = rounds, alias, ttl, delay
@@ -297,29 +322,32 @@ class World:
             self.directory = pathlib.Path(tempfile.mkdtemp(prefix='ward-test-world-', dir='/var/tmp'))
             stack.callback(shutil.rmtree, self.directory, ignore_errors=True)
             self.directory.chmod(0o755)
-            self.write('resolv.conf', f'nameserver {NAMES}\noptions timeout:2 attempts:2\n')
-            self.write('hosts', '127.0.0.1 localhost\n::1 localhost\n')
-            self.write('nsswitch.conf', 'passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n')
+            self.resolver()
+            self.hosts()
+            self.switch()
             self.home = os.open('/proc/self/ns/net', os.O_RDONLY | os.O_CLOEXEC)
             stack.callback(os.close, self.home)
-            self.network, self.mounts = self.make()
+            self.network, self.mounts, self.abroad = self.make()
             stack.callback(os.close, self.network)
+            stack.callback(os.close, self.abroad)
             stack.callback(os.close, self.mounts)
             self.closing = stack.enter_context(contextlib.ExitStack())
             self.dns = Names(self)
             self.stack = stack.pop_all()
 
     def make(self):
-        """The namespaces; the process that made them may end, because they are held open here."""
-        with subprocess.Popen(['unshare', '--net', '--mount', '--propagation', 'private', 'sh', '-c', SET_UP + HOLD, 'sh', self.directory],
+        """The namespaces; the processes that made them may end, because they are held open here."""
+        with subprocess.Popen(['unshare', '--net', '--mount', '--propagation', 'private', 'sh', '-c', 'exec 3<&0; ' + SET_UP, 'sh', self.directory],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as maker:
             try:
-                if maker.stdout.readline() != b'ready\n':
+                said = maker.stdout.readline()
+                if not said:
                     raise RuntimeError('no world: ' + maker.stderr.read().decode())
-                kinds = ('net', 'mnt')
-                return [os.open(f'/proc/{maker.pid}/ns/{kind}', os.O_RDONLY | os.O_CLOEXEC) for kind in kinds]
+                those = ((maker.pid, 'net'), (maker.pid, 'mnt'), (int(said), 'net'))
+                return [os.open(f'/proc/{pid}/ns/{kind}', os.O_RDONLY | os.O_CLOEXEC) for pid, kind in those]
             finally:
                 maker.kill()
+                maker.stdin.close()  # which ends the other
 
     def close(self):
         self.stack.close()
@@ -355,12 +383,21 @@ class World:
         """The world's /etc/hosts, localhost aside."""
         self.write('hosts', '127.0.0.1 localhost\n::1 localhost\n' + ''.join(line + '\n' for line in lines))
 
+    def resolver(self, *lines):
+        """The world's /etc/resolv.conf."""
+        self.write('resolv.conf', ''.join(line + '\n' for line in lines or (f'nameserver {NAMES}', 'options timeout:2 attempts:2')))
+
+    def switch(self, hosts='files dns'):
+        """Where the world's /etc/nsswitch.conf says that names of hosts come from."""
+        self.write('nsswitch.conf', f'passwd: files\ngroup: files\nshadow: files\nhosts: {hosts}\n')
+
     # Sockets and servers, which end with the world.
 
     @contextlib.contextmanager
-    def inside(self):
-        """This thread, in the world's network (not in its mounts)."""
-        set_namespace(self.network, CLONE_NEWNET)
+    def inside(self, address=WEB):
+        """This thread, in the network of the machine that has the address (not in the world's mounts)."""
+        own = address in (OWN, OWN6, '::1', '::', '0.0.0.0') or address.startswith('127.')
+        set_namespace(self.network if own else self.abroad, CLONE_NEWNET)
         try:
             yield
         finally:
@@ -368,7 +405,7 @@ class World:
 
     def socket(self, address=WEB, port=0, kind=socket.SOCK_STREAM):
         """A bound socket there. A link-local address of IPv6 means the one of the interface."""
-        with self.inside():
+        with self.inside(address):
             sock = socket.socket(socket.AF_INET6 if is_six(address) else socket.AF_INET, kind)
             self.closing.callback(hang_up, sock)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -452,7 +489,7 @@ class World:
         """A listener whose backlog is full: connections to it hang. Returns the port."""
         listener = self.socket(address)
         listener.listen(0)
-        with self.inside():
+        with self.inside(address):
             for _ in range(4):
                 sock = socket.socket(socket.AF_INET6 if is_six(address) else socket.AF_INET)
                 self.closing.callback(sock.close)
@@ -460,9 +497,35 @@ class World:
                 sock.connect_ex(listener.getsockname())
         return listener.getsockname()[1]
 
+    def late(self, seconds=0.3, address=WEB):
+        """An echo server that takes no connection before the time is over: connecting takes a second. Returns the port."""
+        listener = self.socket(address)
+        listener.listen(0)
+        with self.inside():
+            early = [socket.socket(socket.AF_INET6 if is_six(address) else socket.AF_INET) for _ in range(3)]
+            for sock in early:
+                sock.setblocking(False)
+                sock.connect_ex(listener.getsockname())
+
+        def echo(peer):
+            with peer:
+                while data := peer.recv(1 << 16):
+                    peer.sendall(data)
+
+        def accept():
+            time.sleep(seconds)
+            for sock in early:
+                sock.close()
+            listener.listen(64)
+            while True:
+                self.thread(echo, listener.accept()[0])
+
+        self.thread(accept)
+        return listener.getsockname()[1]
+
     def unused(self, address=WEB):
         """A port where nobody listens."""
-        with self.inside(), socket.socket(socket.AF_INET6 if is_six(address) else socket.AF_INET) as sock:
+        with self.inside(address), socket.socket(socket.AF_INET6 if is_six(address) else socket.AF_INET) as sock:
             sock.bind((address, 0))
             return sock.getsockname()[1]
 
@@ -503,9 +566,9 @@ class World:
         """ward in the world, as it is used on any machine."""
         return Ward(binary, Resident(self, person), place)
 
-    def start(self, *command, person=None, env=None, cwd='/', **how):
-        """A program there, without ward, in a process group that ends with the world."""
-        resident = Resident(self, person or Person('root'))
+    def start(self, *command, person=None, env=None, cwd='/', abroad=True, **how):
+        """A server abroad, without ward, in a process group that ends with the world."""
+        resident = Resident(self, person or Person('root'), abroad)
         for stream in ('stdin', 'stdout', 'stderr'):
             how.setdefault(stream, subprocess.DEVNULL)
         process = subprocess.Popen(list(map(str, command)), cwd=cwd, env={'PATH': PATH, 'LANG': 'C.UTF-8', 'HOME': resident.home, **(env or {})},
@@ -514,8 +577,8 @@ class World:
         return process
 
     def call(self, *command, timeout=PATIENCE, **how):
-        """The same to its end, without ward; returns (exit code, output and errors)."""
-        process = self.start(*command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **how)
+        """A program on ward's machine to its end, without ward; returns (exit code, output and errors)."""
+        process = self.start(*command, abroad=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **how)
         try:
             out = process.communicate(timeout=timeout)[0]
         finally:
@@ -525,7 +588,7 @@ class World:
     def answers(self, port, address=WEB, seconds=30):
         """Waits until somebody listens there."""
         def there():
-            with self.inside(), socket.socket(socket.AF_INET6 if is_six(address) else socket.AF_INET) as sock:
+            with self.inside(address), socket.socket(socket.AF_INET6 if is_six(address) else socket.AF_INET) as sock:
                 return sock.connect_ex((address, port)) == 0
         assert wait_until(there, seconds, 0.05), f'nobody listens on {address} {port}'
 

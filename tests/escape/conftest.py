@@ -6,16 +6,25 @@ import concurrent.futures
 import contextlib
 import os
 import pathlib
+import pwd
 import shutil
 import subprocess
+import sys
 import tempfile
+import time
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+
+import users  # noqa: E402
+
 BUILD = HERE.parent.parent / "build"
 WARD = pathlib.Path(os.environ.get("WARD") or BUILD / "ward")
 UNWALLED = pathlib.Path(os.environ.get("WARD_UNWALLED") or WARD.with_name("ward-unwalled"))
+
+PATIENCE = 90  # seconds, for what takes milliseconds: a sanitized build on a busy machine must pass too
 
 # How an attack ends.
 SUCCEEDED, REFUSED, NOT_TRIED = 0, 1, 2
@@ -84,7 +93,7 @@ class Place:
         return subprocess.Popen([word if isinstance(word, bytes) else str(word) for word in argv], cwd=cwd or self.workspace,
                                 env=environment or self.environment(off), **self.options(), **more)
 
-    def run(self, argv, timeout=20, **more):
+    def run(self, argv, timeout=PATIENCE, **more):
         """Runs to its end; returns the exit code and what it said."""
         process = self.start(argv, **more)
         try:
@@ -128,19 +137,11 @@ def programs(base):
 
 
 @pytest.fixture(scope="session")
-def plain_user(base):
-    """Uid and gid of a user that exists for these tests only."""
-    if os.geteuid() != 0:
-        yield os.geteuid(), os.getegid()
-        return
-    name = f"ward-escape-{os.getpid()}"
-    subprocess.run(["useradd", "--create-home", "--home-dir", str(base / "user"), "--shell", "/bin/sh", name],
-                   check=True, capture_output=True)
-    try:
-        fields = next(line.split(":") for line in open("/etc/passwd") if line.startswith(name + ":"))
-        yield int(fields[2]), int(fields[3])
-    finally:
-        subprocess.run(["userdel", name], capture_output=True)
+def plain_user():
+    """Uid, gid and home of a user that is these tests' alone."""
+    with users.plain_user() as name:
+        entry = pwd.getpwnam(name)
+        yield entry.pw_uid, entry.pw_gid, pathlib.Path(entry.pw_dir)
 
 
 @pytest.fixture(scope="session")
@@ -155,7 +156,7 @@ def make_place(base, programs, plain_user, remover):
     made = []
 
     def make(who):
-        uid, gid = plain_user if who == "user" else (0, 0)
+        uid, gid = plain_user[:2] if who == "user" else (0, 0)
         path = pathlib.Path(tempfile.mkdtemp(prefix="p", dir=base))
         made.append(path)
         return Place(path, programs, who, uid, gid)
@@ -169,6 +170,16 @@ def make_place(base, programs, plain_user, remover):
 def place(request, make_place):
     """The same place as root and as a plain user."""
     return make_place(request.param)
+
+
+def wait_until(condition, seconds=PATIENCE, step=0.02):
+    """Whether it came true in time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(step)
+    return bool(condition())
 
 
 @contextlib.contextmanager

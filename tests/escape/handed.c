@@ -485,18 +485,25 @@ static int attack_group(char **arguments)
 
 	address->sin_family = AF_INET;
 	address->sin_addr.s_addr = inet_addr("239.83.101.99");
-	group.gr_interface = 2; /* the first besides loopback */
-	return verdict(setsockopt(fd, IPPROTO_IP, MCAST_JOIN_GROUP, &group, sizeof(group)) == 0,
-		       "joining a group");
+	/* The first besides loopback. */
+	for (uint32_t face = 2; face < 10; face++) {
+		group.gr_interface = face;
+		if (setsockopt(fd, IPPROTO_IP, MCAST_JOIN_GROUP, &group, sizeof(group)) == 0)
+			return verdict(true, "joining a group");
+	}
+	return verdict(false, "joining a group");
 }
 
 static int attack_group_source(char **arguments)
 {
 	struct ip_mreq_source group = {.imr_multiaddr.s_addr = inet_addr("232.83.101.99"),
-				       .imr_interface.s_addr = inet_addr(arguments[0]),
 				       .imr_sourceaddr.s_addr = inet_addr("203.0.113.77")};
 	int fd = handed_in(arguments[0], arguments[1]);
+	struct sockaddr_in here = {0};
+	socklen_t length = sizeof(here);
 
+	getsockname(fd, (struct sockaddr *)&here, &length);
+	group.imr_interface = here.sin_addr;
 	return verdict(
 		setsockopt(fd, IPPROTO_IP, IP_ADD_SOURCE_MEMBERSHIP, &group, sizeof(group)) == 0,
 		"joining a group with a source");

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-enum { PATIENCE_MS = 30000, SIZE = 4096 };
+enum { PATIENCE_MS = 90000, SIZE = 4096 };
 
 static struct sockaddr_un abstract(const char *name, socklen_t *ret_length)
 {
@@ -28,8 +28,9 @@ static struct sockaddr_un abstract(const char *name, socklen_t *ret_length)
 
 static struct sockaddr_in port(const char *name)
 {
+	/* Below those that the kernel gives to whoever connects. */
 	return (struct sockaddr_in){.sin_family = AF_INET,
-				    .sin_port = htons((uint16_t)(20000 + (atoi(name) % 20000))),
+				    .sin_port = htons((uint16_t)(20000 + (atoi(name) % 12000))),
 				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from conftest import NOT_TRIED, REFUSED, SUCCEEDED, ended
+from conftest import NOT_TRIED, PATIENCE, REFUSED, SUCCEEDED, ended, wait_until
 
 # What one holds, and the walls without which the other sees it. With a /tmp it is not a wall but whose it is: see below.
 KINDS = {
@@ -23,21 +23,18 @@ ALONE = {"queue": ("landlock",)}
 
 def meet(place, kind, first, second, off=()):
     """One holds something while the other looks for it; how the other's attack ended."""
-    name = str(os.getpid() * 1000 + time.monotonic_ns() % 1000)
+    name = str(os.getpid() % 1000000 * 1000 + time.monotonic_ns() % 1000)
     ward = [place.unwalled if off else place.ward, "run", "--quiet"]
     program = place.program("neighbour")
     for left in ("held", "done"):
         (place.workspace / left).unlink(missing_ok=True)
     with ended(place.start([*ward, *first, "--", program, "hold", kind, name], off=off)) as holder:
-        for _ in range(1000):
-            if (place.workspace / "held").exists() or holder.poll() is not None:
-                break
-            time.sleep(0.02)
+        wait_until(lambda: (place.workspace / "held").exists() or holder.poll() is not None)
         assert holder.poll() is None, holder.stdout.read()
         # The same caller, and so the same default session but for the agent.
         code, said = place.run([*ward, *second, "--", program, "look", kind, name], off=off)
         place.write(place.workspace / "done", "")
-        holder.wait(timeout=30)
+        holder.wait(timeout=PATIENCE)
     for directory in ("/dev/shm", "/tmp"):
         left = os.path.join(directory, f"neighbour-{name}")
         if os.path.exists(left):

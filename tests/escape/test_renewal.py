@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from conftest import IDENTITIES, REFUSED, SUCCEEDED, ended
+from conftest import IDENTITIES, PATIENCE, REFUSED, SUCCEEDED, ended, wait_until
 
 SECRET = "the-word"
 MOMENT = 1.0  # what a window of a millisecond may take on a busy machine with sanitizers
@@ -19,9 +19,7 @@ def attack(place, name, off=(), before=lambda process: None, **more):
     process = place.start([place.unwalled if off else place.ward, "run", "--json", "--", place.program("renewal"), name,
                            secret, SECRET], environment=place.environment(off, **more))
     with ended(process):
-        end = time.monotonic() + 15
-        while not (place.workspace / "ready").exists() and process.poll() is None and time.monotonic() < end:
-            time.sleep(0.01)
+        wait_until(lambda: (place.workspace / "ready").exists() or process.poll() is not None)
         time.sleep(0.15)
         before(process)
         for _ in range(3):
@@ -29,7 +27,7 @@ def attack(place, name, off=(), before=lambda process: None, **more):
             time.sleep(0.02)
         time.sleep(MOMENT)
         place.write(place.workspace / "late", "")
-        said = process.communicate(timeout=30)[0].decode(errors="replace")
+        said = process.communicate(timeout=PATIENCE)[0].decode(errors="replace")
     return process.returncode, said
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from conftest import REFUSED, SUCCEEDED
+from conftest import PATIENCE, REFUSED, SUCCEEDED
 
 MARK = "5ecret-b1f0c3"
 
@@ -108,7 +108,7 @@ def test_runs_side_by_side_share_the_memory_of_a_walk(place):
     grown(place)
     runs = [place.start([place.ward, "run", "--quiet", "--", "cat", "d9/.env"]) for _ in range(6)]
     for run in runs:
-        assert MARK.encode() not in run.communicate(timeout=60)[0] and run.returncode == 1
+        assert MARK.encode() not in run.communicate(timeout=PATIENCE)[0] and run.returncode == 1
     assert len(walks(place)) == 1
 
 

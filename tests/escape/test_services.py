@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Services of the host at the places where programs look for them: docker, D-Bus, X11, Wayland, the ssh agent. The sockets are
-these tests' own, at the real paths or beside them."""
+these tests' own, at the real paths or beside them; who else runs these tests waits."""
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import socket
@@ -59,6 +60,9 @@ def directory_for(stack, place, path, mode=0o755):
 def service(place, name):
     """How the attack is called, the variables that lead to it, and the walls without which it succeeds."""
     with contextlib.ExitStack() as stack:
+        lock = os.open("/run", os.O_RDONLY | os.O_DIRECTORY)
+        stack.callback(os.close, lock)
+        fcntl.flock(lock, fcntl.LOCK_EX)
         variables, attack, walls = {}, "stream", ("notify",)
         if name in ("docker", "docker-by-link", "system-bus", "session-bus-below-run"):
             if os.geteuid() != 0:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attacks on time: nothing that a command does makes ward wait for ever or lets anything live on after it."""
 
+import contextlib
 import os
 import random
 import signal
@@ -9,9 +10,10 @@ import time
 
 import pytest
 
-from conftest import IDENTITIES, ended
+from conftest import IDENTITIES, PATIENCE, ended, wait_until
 
 TIME = 0.6
+PROMPT = 15  # what takes milliseconds on a machine with room; init ends a run by itself only some time after its end
 
 
 def processes_of(uid):
@@ -48,9 +50,9 @@ def test_time_runs_out(make_place, who, attack):
     seconds = {"blocking-flag": 1, "lingering-close": 1.5}.get(attack, TIME)
     process = place.start([place.ward, "run", "--quiet", "--timeout", f"{seconds}s", "--", place.program("supervisor"), attack])
     with ended(process):
-        said = process.communicate(timeout=seconds + 8)[0].decode(errors="replace")
+        said = process.communicate(timeout=PATIENCE)[0].decode(errors="replace")
     assert process.returncode == 124, said
-    assert time.monotonic() - began < seconds + 3
+    assert time.monotonic() - began < seconds + PROMPT
 
 
 @pytest.mark.parametrize("attack", ["blocking-flag", "lingering-close"])
@@ -60,7 +62,7 @@ def test_time_runs_out_with_signals_blocked(make_place, attack):
     process = place.start([place.ward, "run", "--quiet", "--timeout", "800ms", "--", place.program("supervisor"), attack],
                           preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM, signal.SIGUSR1}))
     with ended(process):
-        said = process.communicate(timeout=8)[0].decode(errors="replace")
+        said = process.communicate(timeout=PATIENCE)[0].decode(errors="replace")
     assert process.returncode == 124, said
 
 
@@ -81,14 +83,14 @@ def test_nothing_outlives_the_time(place):
 def test_outliving_is_real(place):
     """Without ward it does live on; it is ended by its process group."""
     heartbeat = place.workspace / "heartbeat"
-    before = set(processes_of(place.uid))
     code, said = place.run([place.program("supervisor"), "outlive", heartbeat], stdout=subprocess.DEVNULL)
     try:
-        assert code == 0 and not settled(heartbeat)
+        assert code == 0 and wait_until(lambda: not settled(heartbeat))
     finally:
-        for pid in set(processes_of(place.uid)) - before:
-            if open(f"/proc/{pid}/comm").read() == "supervisor\n":
-                os.kill(pid, signal.SIGKILL)
+        for pid in processes_of(place.uid):
+            with contextlib.suppress(OSError):
+                if str(heartbeat).encode() in open(f"/proc/{pid}/cmdline", "rb").read():
+                    os.kill(pid, signal.SIGKILL)
 
 
 def test_nothing_outlives_ward(make_place):
@@ -101,10 +103,7 @@ def test_nothing_outlives_ward(make_place):
         time.sleep(moments.uniform(0, 0.012))
         process.kill()
         process.wait()
-    end = time.monotonic() + 2
-    while set(processes_of(place.uid)) - processes and time.monotonic() < end:
-        time.sleep(0.02)
-    assert set(processes_of(place.uid)) - processes == set()
+    assert wait_until(lambda: not set(processes_of(place.uid)) - processes), "something is left"
     assert sorted(path.name for path in place.workspace.iterdir()) == before
 
 
@@ -112,12 +111,10 @@ def test_daemons_do_not_outlive_ward(place):
     heartbeat = place.workspace / "heartbeat"
     process = place.start([place.ward, "run", "--quiet", "--", place.program("supervisor"), "live", heartbeat],
                           stdout=subprocess.DEVNULL)
-    while not heartbeat.exists():
-        time.sleep(0.01)
+    assert wait_until(heartbeat.exists)
     process.kill()
     process.wait()
-    time.sleep(0.1)
-    assert settled(heartbeat)
+    assert wait_until(lambda: settled(heartbeat), 20)
 
 
 def test_signals_from_inside_do_not_reach_ward(place):
@@ -156,6 +153,6 @@ def test_many_sockets_do_not_exhaust_ward(place):
         try:
             open({str(place.file)!r}, 'a')
         except OSError as error:
-            print('refused')"""], timeout=30)
+            print('refused')"""])
     assert code == 0, said
     assert said.split() == ["connected", "refused"]

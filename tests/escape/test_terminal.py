@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from conftest import IDENTITIES, REFUSED, SUCCEEDED
+from conftest import IDENTITIES, PATIENCE, REFUSED, SUCCEEDED
 
 # Attack, and the wall that stops it; None: it is shown to be real by running it without ward.
 ATTACKS = [
@@ -36,7 +36,7 @@ def terminal(place):
         os.close(slave)
 
 
-def run_at(place, master, slave, argv, off=(), timeout=15):
+def run_at(place, master, slave, argv, off=(), timeout=PATIENCE):
     """Runs it with the terminal as its own, as a login would; returns the exit code and what was shown."""
     process = subprocess.Popen([str(word) for word in argv], stdin=slave, stdout=slave, stderr=slave, cwd=place.workspace,
                                env=place.environment(off, TERM="dumb"), start_new_session=True,
@@ -53,7 +53,7 @@ def run_at(place, master, slave, argv, off=(), timeout=15):
     return process.returncode, shown.decode(errors="replace")
 
 
-def gone(place, seconds=2):
+def gone(place, seconds=20):
     """True if no ward of this place is left; ends those that are."""
     left, end = [0], time.monotonic() + seconds
     while left and time.monotonic() < end:
@@ -100,7 +100,7 @@ def test_stopped_command_does_not_stop_the_clock(place):
         code, shown = run_at(place, master, slave, [place.ward, "run", "--quiet", "--timeout", "500ms", "--",
                                                     place.program("supervisor"), "stop"])
         assert code == 124, shown
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize("meanwhile", ["true", "while :; do kill -CONT $$; kill -STOP $$; done"], ids=["stopped", "stopped-again-and-again"])
@@ -111,13 +111,15 @@ def test_stopped_job_does_not_outlive_its_time(make_place, meanwhile):
     script = f"""set -m
         {place.ward} run --quiet --timeout 500ms -- bash -c '
             exec 3> {heartbeat}; (while :; do echo >&3; sleep 0.02; done) & sleep 0.1; ({meanwhile}) & kill -STOP $$'
-        sleep 2; exit 9"""
+        sleep 1
+        for round in {{1..60}}; do
+            size=$(stat -c %s {heartbeat}); sleep 0.3
+            [ $size = $(stat -c %s {heartbeat}) ] && exit 9
+        done
+        exit 1"""
     with terminal(place) as (master, slave):
         code, shown = run_at(place, master, slave, ["bash", "-c", script])
-        size = heartbeat.stat().st_size
-        time.sleep(0.3)
-        assert heartbeat.stat().st_size == size, shown
-        assert code == 9, shown
+        assert code == 9 and heartbeat.stat().st_size > 0, shown
     assert gone(place), "ward did not end when its terminal was gone"
 
 

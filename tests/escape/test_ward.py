@@ -2,12 +2,13 @@
 """Attacks on the way ward itself is started: its environment, its descriptors, and ward inside ward."""
 
 import os
+import shutil
 import struct
 import subprocess
 
 import pytest
 
-from conftest import REFUSED
+from conftest import PATIENCE, REFUSED
 
 
 def is_static(program):
@@ -50,7 +51,7 @@ def test_closed_descriptors_are_not_filled_with_ward_s_own(place, closed):
     process = place.start([place.ward, "run", "--quiet", "--", "sh", "-c", "echo forged; echo forged >&2; cat"], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=close)
     try:
-        process.communicate(timeout=5)
+        process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
         process.wait()
@@ -93,17 +94,18 @@ def test_secret_variables_are_not_passed_on(place, name):
 
 
 @pytest.mark.parametrize("home", [None, "", "relative", "/", "{workspace}"], ids=["unset", "empty", "relative", "root", "workspace"])
-def test_home_is_known_without_its_variable(make_place, base, home):
+def test_home_is_known_without_its_variable(make_place, plain_user, home):
     """The secrets are in the home that the system knows, whatever HOME says."""
     if os.geteuid() != 0:
         pytest.skip("this user's own home is not for tests")
     place = make_place("user")
-    place.write(base / "user/.ssh/id_ed25519", "5ecret-b1f0c3")
+    secret = place.write(plain_user[2] / ".ssh/id_ed25519", "5ecret-b1f0c3")
     environment = place.environment(XDG_STATE_HOME=str(place.home / "state"))
     environment.pop("HOME")
     if home is not None:
         environment["HOME"] = home.format(workspace=place.workspace)
-    code, said = place.sandboxed(["cat", base / "user/.ssh/id_ed25519"], environment=environment)
+    code, said = place.sandboxed(["cat", secret], environment=environment)
+    shutil.rmtree(secret.parent)
     assert code == 1 and "Permission denied" in said, said
 
 

@@ -4,6 +4,7 @@ the user's and were there before."""
 
 import contextlib
 import os
+import resource
 import socket
 import subprocess
 import threading
@@ -11,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import REFUSED
+from conftest import REFUSED, wait_until
 
 MARK = "5ecret-b1f0c3"
 
@@ -89,9 +90,10 @@ def test_deep_directories_hide_no_secret(place):
 def test_many_secret_names_do_not_stop_later_runs(place):
     """Names cost the earlier run nothing and must cost a later one little."""
     prepare(place, "touch $(seq -f .env.%g 2000)")
-    began = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert later(place, "echo runs") == "runs\n"
-    assert time.monotonic() - began < 2
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)  # on a busy machine the clock says nothing
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
 
 
 def test_names_of_secrets_cannot_forge_masks(place):
@@ -283,9 +285,7 @@ def test_sockets_made_by_the_host_are_not_ours(place):
     place.give(directory)
 
     def host():
-        end = time.monotonic() + 5
-        while not (directory / "ready").exists() and time.monotonic() < end:
-            time.sleep(0.005)
+        wait_until((directory / "ready").exists, step=0.005)
         for number in range(50):
             server = socket.socket(socket.AF_UNIX)
             server.bind(str(directory / f"host-{number}"))
@@ -343,7 +343,7 @@ def test_workspace_owner_decides_who_root_becomes(make_place, plain_user):
     """Started by root in a user's workspace, a command has that user's rights only."""
     if os.geteuid() != 0:
         pytest.skip("only root can become another")
-    place, (uid, gid) = make_place("root"), plain_user
+    place, (uid, gid, _) = make_place("root"), plain_user
     os.chown(place.workspace, uid, gid)
     place.base.chmod(0o755)
     code, said = place.sandboxed(["sh", "-c", "id -u; id -g; id -G; cat " + str(place.file)])

@@ -191,17 +191,40 @@ static void a_forged_mtime_deceives_nobody(void **state)
 	assert_finds(place, 2, 1);
 }
 
+/* Changes two directories and walks, until that took less than the slack: on a busy machine it
+ * need not be the first time. */
+static void change_and_walk_at_once(struct place *place)
+{
+	uint64_t began;
+	int round = 0;
+
+	do {
+		char name[32];
+
+		began = monotonic_ns();
+		snprintf(name, sizeof(name), "d4/plain%d", round);
+		touch(place, name);
+		snprintf(name, sizeof(name), "d5/e/plain%d", round);
+		touch(place, name);
+		walk_again(place);
+		assert_finds(place, 1, 2);
+	} while (monotonic_ns() - began > 15000000 && ++round < 500);
+}
+
 /* A directory that changes in the same tick as it was read keeps its ctime. */
 static void a_directory_that_has_just_changed_is_read_again(void **state)
 {
 	struct place *place = *state;
 
-	touch(place, "d4/plain");
-	touch(place, "d5/e/plain");
 	walk_again(place);
 	assert_finds(place, 1, ALL);
+	change_and_walk_at_once(place);
 	walk_again(place);
 	assert_finds(place, 1, 2);
+	settle();
+	walk_again(place);
+	walk_again(place);
+	assert_finds(place, 1, 0);
 }
 
 static void times_that_are_trusted(void **state)
