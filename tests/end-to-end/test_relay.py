@@ -220,7 +220,7 @@ def test_where_nothing_listens_inside_the_connection_is_reset(plain, world):
     published = free_port(world)
     with publishing(plain, world, published, 8123, 'import time; print("up", flush=True); time.sleep(300)') as process:
         assert process.stdout.readline() == b'up\n'
-        with world.inside(), socket.create_connection(('127.0.0.1', published)) as client:
+        with world.inside('127.0.0.1'), socket.create_connection(('127.0.0.1', published)) as client:
             client.settimeout(20)
             with pytest.raises(ConnectionResetError):
                 client.recv(1)
@@ -239,7 +239,7 @@ def test_much_at_once_and_the_last_words_of_a_server_arrive(plain, world):
     '''
     process = plain.popen('run', '--publish', f'{published}:8123', '--', '/usr/bin/python3', '-I', '-c', script, '-', 8123)
     assert process.stdout.readline() == b'up\n'
-    with world.inside():
+    with world.inside('127.0.0.1'):
         client = socket.create_connection(('127.0.0.1', published))
     got = 0
     with client:
@@ -280,7 +280,7 @@ def test_connections_side_by_side(plain, world):
         assert process.stdout.readline() == b'up\n'
         threads = []
         for number in range(50):
-            with world.inside():
+            with world.inside('127.0.0.1'):
                 client = socket.create_connection(('127.0.0.1', published), timeout=30)
             threads.append(threading.Thread(target=one, args=(client, b'%03d' % number * 20000)))
             threads[-1].start()
