@@ -214,7 +214,8 @@ def test_name_that_leads_to_the_host_by_a_public_address(world, place, own):
     """What listens for everybody on the host is behind a firewall for others, and not for the host itself."""
     port = world.hello("h", "0.0.0.0" if own == OWN else "::")
     world.name("own.example", own)
-    tries(place, to("own.example", "*"), ["reach", "own.example", str(port)])
+    tries(place, to("own.example", "*", "0.0.0.0/0", "::/0"), ["reach", "own.example", str(port)])
+    tries(place, to("*", "0.0.0.0/0", "::/0"), ["reach", own, str(port)])
     code, said = place.sandboxed([place.program("handed"), "reach", "own.example", str(port)], to("own.example", f"[{own}]" if ":" in own else own))
     assert code == SUCCEEDED, said
 
