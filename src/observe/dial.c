@@ -309,9 +309,9 @@ static void connect_dial(struct observer *observer, struct dial *dial)
 		try_next(observer, dial, clear);
 }
 
-/* True for an address of this host, however public: behind it are the host's services, and its own
- * firewall does not stand before them. The kernel says with which address it would be spoken to;
- * nothing is sent. */
+/* True for an address of this host, however public (loopback aside, which has rules of its own):
+ * behind it are the host's services, and its own firewall does not stand before them. The kernel
+ * says with which address it would be spoken to; nothing is sent. */
 static bool is_own(const struct in6_addr *address)
 {
 	struct sockaddr_storage there, here = {0};
@@ -320,7 +320,8 @@ static bool is_own(const struct in6_addr *address)
 	_cleanup_close_ int fd = socket(there.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct in6_addr own;
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&there, length) < 0 ||
+	if (address_range(address) == RANGE_LOOPBACK || fd < 0 ||
+	    connect(fd, (struct sockaddr *)&there, length) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&here, &room) < 0)
 		return false; /* then it is not reached either */
 	if (here.ss_family == AF_INET6)
@@ -328,6 +329,13 @@ static bool is_own(const struct in6_addr *address)
 	else
 		own = address_map(&((struct sockaddr_in *)&here)->sin_addr);
 	return IN6_ARE_ADDR_EQUAL(&own, address) || address_range(&own) == RANGE_LOOPBACK;
+}
+
+static bool is_listed_itself(const struct observer *observer, const struct in6_addr *address,
+			     uint16_t port)
+{
+	return host_rules_exactly(observer->observed->hosts, address, port) ||
+	       host_rules_exactly(&observer->permitted, address, port);
 }
 
 /* What the socket can reach of what may be reached. */
@@ -341,8 +349,9 @@ static void choose_addresses(const struct observer *observer, const struct addre
 		const struct in6_addr *address = &found->items[i];
 		bool v4 = IN6_IS_ADDR_V4MAPPED(address);
 
-		if (network_judge_address(observer, address, dial->target.port,
-					  named && !is_own(address)) != HOST_ALLOWED)
+		if (network_judge_address(observer, address, dial->target.port, named) !=
+			    HOST_ALLOWED ||
+		    (is_own(address) && !is_listed_itself(observer, address, dial->target.port)))
 			*ret_refused = address;
 		else if (dial->target.datagrams ||
 			 (dial->family == AF_INET ? v4 : !v4 || !dial->only_v6))
@@ -363,7 +372,7 @@ static void refuse_address(struct observer *observer, struct dial *dial,
 	if (denied && range != RANGE_NOWHERE)
 		snprintf(warning, sizeof(warning), "denied by the list of hosts: %s",
 			 dial->target.literal);
-	else if (range == RANGE_PUBLIC)
+	else if (is_own(address))
 		snprintf(warning, sizeof(warning),
 			 "network: %s is an address of this host and must be listed itself",
 			 dial->target.literal);
