@@ -55,7 +55,7 @@ def is_there(number):
 
 
 def remove(number):
-    subprocess.run(['userdel', name_of(number)], capture_output=True)
+    subprocess.run(['userdel', '--force', name_of(number)], capture_output=True)
     shutil.rmtree(home_of(number), ignore_errors=True)
 
 

@@ -436,7 +436,8 @@ static struct dial *dial_new(struct observer *observer, const struct seccomp_not
 			getsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, &length) == 0 &&
 			only_v6;
 	if (!target->datagrams)
-		dial->shared = is_shared((pid_t)call->pid, observer->observed->init, fd);
+		dial->shared =
+			is_shared((pid_t)call->pid, observer->observed->init, dial->number, fd);
 	observer->dials = dial;
 	observer->dial_count++;
 	set_tick(observer);

@@ -148,6 +148,10 @@ static bool hear_init(struct run *run)
 	struct init_event event;
 	ssize_t length = recv(run->entry->control, &event, sizeof(event), MSG_DONTWAIT);
 
+	/* Init has gone without an order of ours. The kernel says so once, before what init had
+	 * said: how the command ended. */
+	if (length < 0 && errno == ECONNRESET)
+		length = recv(run->entry->control, &event, sizeof(event), MSG_DONTWAIT);
 	if (length < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (length != sizeof(event)) {

@@ -112,12 +112,21 @@ static int prepare_linked_resolver(void)
 
 static int cover_if_there(const char *source, const char *path)
 {
-	int target = open(path, O_PATH | O_CLOEXEC), r; /* the system's own links are followed */
+	int r = -1;
 
-	if (target < 0)
-		return errno == ENOENT || errno == ELOOP || errno == ENOTDIR ? 0 : -1;
-	r = cover(source, target);
-	close(target);
+	/* Whoever adds a user or a host replaces the file: nothing can be mounted on the old one.
+	 */
+	for (int round = 0; round < 100 && r < 0; round++) {
+		int target =
+			open(path, O_PATH | O_CLOEXEC); /* the system's own links are followed */
+
+		if (target < 0)
+			return errno == ENOENT || errno == ELOOP || errno == ENOTDIR ? 0 : -1;
+		r = cover(source, target);
+		close(target);
+		if (r < 0 && errno != ENOENT)
+			break;
+	}
 	return r;
 }
 

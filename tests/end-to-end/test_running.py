@@ -84,6 +84,17 @@ def test_signals_are_forwarded(ward, name):
     assert (done.code, done.out) == (7, f'got {name}\n')
 
 
+@pytest.mark.parametrize('level', ['restricted', 'none'])
+def test_signals_at_the_end_of_a_command_do_not_change_its_exit_code(plain, level):
+    """They find init gone already."""
+    for _ in range(20):
+        process = plain.popen('run', '--level', level, '--', 'sh', '-c', 'echo ready; exit 3')
+        process.stdout.readline()
+        while process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+        assert plain.finish(process).code == 3
+
+
 @pytest.mark.parametrize('name', ['INT', 'TERM', 'HUP'])
 def test_a_forwarded_signal_that_ends_the_command_is_its_exit_code(plain, name):
     rest = resting()

@@ -497,6 +497,32 @@ class World:
                 sock.connect_ex(listener.getsockname())
         return listener.getsockname()[1]
 
+    def late(self, seconds=0.3, address=WEB):
+        """An echo server that takes no connection before the time is over: connecting takes a second. Returns the port."""
+        listener = self.socket(address)
+        listener.listen(0)
+        with self.inside():
+            early = [socket.socket(socket.AF_INET6 if is_six(address) else socket.AF_INET) for _ in range(3)]
+            for sock in early:
+                sock.setblocking(False)
+                sock.connect_ex(listener.getsockname())
+
+        def echo(peer):
+            with peer:
+                while data := peer.recv(1 << 16):
+                    peer.sendall(data)
+
+        def accept():
+            time.sleep(seconds)
+            for sock in early:
+                sock.close()
+            listener.listen(64)
+            while True:
+                self.thread(echo, listener.accept()[0])
+
+        self.thread(accept)
+        return listener.getsockname()[1]
+
     def unused(self, address=WEB):
         """A port where nobody listens."""
         with self.inside(address), socket.socket(socket.AF_INET6 if is_six(address) else socket.AF_INET) as sock:

@@ -361,7 +361,7 @@ def test_attack_fails(make_place, attack, who):
 
 @pytest.mark.parametrize("attack, who", parameters(lambda attack, who: [([], [])] * shown_as(attack, who)))
 def test_attack_is_real(make_place, attack, who):
-    for _ in range(5):  # a race is not won every time, least of all on a busy machine
+    for _ in range(20):  # a race is not won every time, least of all on a busy machine
         code, said = attempt(make_place(who), attack, attack.walls + attack.also, attack.natively)
         if code == SUCCEEDED:
             break
