@@ -514,7 +514,7 @@ static bool is_signalled(struct dial *dial, uint64_t time)
 	return caller_is_signalled((pid_t)dial->call.pid);
 }
 
-/* The caller goes on with an attempt under way, or with none where there is none yet. */
+/* The caller goes on with an attempt under way. */
 static void let_go(struct observer *observer, struct dial *dial, int result)
 {
 	for (size_t i = 0; i < dial->tried; i++)
@@ -533,16 +533,19 @@ static void tick(struct observer *observer)
 	(void)!read(observer->dial_timer, &ticks, sizeof(ticks));
 	for (struct dial *dial = observer->dials; dial; dial = next) {
 		next = dial->next;
+		/* A look-up ends in bounded time, and until then there is nothing to go on with:
+		 * the program would poll a socket that nobody connects, and take it for connected.
+		 */
 		if (!still_waiting(observer, dial->call.id))
 			drop(observer, dial);
+		else if (!dial->connecting)
+			continue;
 		else if (dial->blocking && is_signalled(dial, time))
 			let_go(observer, dial, EINTR);
 		else if ((dial->give_up && time >= dial->give_up) ||
-			 (!dial->blocking && dial->connecting &&
-			  time >= dial->begun + PATIENCE * millisecond))
+			 (!dial->blocking && time >= dial->begun + PATIENCE * millisecond))
 			let_go(observer, dial, EINPROGRESS);
-		else if (dial->connecting && dial->tried < dial->addresses.count &&
-			 time >= dial->next_try)
+		else if (dial->tried < dial->addresses.count && time >= dial->next_try)
 			try_next(observer, dial, /* clear= */ false);
 	}
 	if (observer->dials)
