@@ -16,8 +16,6 @@ void serve_internet(struct observer *observer, const struct seccomp_notif *call,
 		    socklen_t length);
 /* The relay, started when it is first needed. */
 struct relay *network_relay(struct observer *observer);
-/* Publishes the ports that the host may reach. */
-int network_publish(struct observer *observer, struct error **ret_error);
 /* What the list and the answers so far say. named: the rules allowed a name, and it led here. */
 enum host_access network_judge(const struct observer *observer, const struct target *target);
 enum host_access network_judge_address(const struct observer *observer,

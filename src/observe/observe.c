@@ -225,10 +225,8 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 		observer_free(observer);
 		return -E_ENGINE;
 	}
-	if (observed->own_network && network_publish(observer, ret_error) < 0) {
-		observer_free(observer);
-		return -E_ENGINE;
-	}
+	if (observed->published && observed->published->count > 0)
+		relay_adopt(network_relay(observer), observed->published);
 	hold_begin(observer);
 	*ret_observer = observer;
 	return 0;
