@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Receives notifications, knows each call by one table, and hands it to those who judge files or
  * sockets. */
-#include "network.h"
+#include "network/network.h"
 #include "../base/path.h"
 #include "../sys/kernel.h"
 

@@ -9,7 +9,7 @@
 #include "../base/error.h"
 #include "../base/hosts.h"
 #include "../base/list.h"
-#include "publish.h"
+#include "network/publish.h"
 #include "../request/result.h"
 #include "../sandbox/sandbox.h"
 #include <stdbool.h>

@@ -9,9 +9,9 @@
 #undef fail /* the name is ward's */
 
 #include "base/io.h"
-#include "observe/child.h"
-#include "observe/pump.h"
-#include "observe/relay.h"
+#include "observe/network/child.h"
+#include "observe/network/pump.h"
+#include "observe/network/relay.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "publish.h"
-#include "../base/error.h"
+#include "../../base/error.h"
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Listening on the host's loopback for a sandbox. */
 #include "publish.h"
-#include "../base/macro.h"
+#include "../../base/macro.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -3,7 +3,7 @@
 #include "relay.h"
 #include "factory.h"
 #include "pump.h"
-#include "../base/macro.h"
+#include "../../base/macro.h"
 
 #include <errno.h>
 #include <string.h>

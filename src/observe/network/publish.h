@@ -3,8 +3,8 @@
  * so that a port that is taken is an error and nothing has happened yet. */
 #pragma once
 
-#include "../base/error.h"
-#include "../base/list.h"
+#include "../../base/error.h"
+#include "../../base/list.h"
 #include <stddef.h>
 #include <stdint.h>
 

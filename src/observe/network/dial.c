@@ -4,8 +4,8 @@
  * that answers is handed in. A caller that does not want to wait is handed one under way, as soon
  * as it is clear which address that should be. */
 #include "network.h"
-#include "../base/ranges.h"
-#include "../base/units.h"
+#include "../../base/ranges.h"
+#include "../../base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>

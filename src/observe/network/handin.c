@@ -2,8 +2,8 @@
 /* A socket of ours in the place of the caller's. Everything that the caller did with its own before
  * it was connected is done to this one: options, flags, duplicates, registrations with epoll. */
 #include "network.h"
-#include "../base/io.h"
-#include "../sys/kernel.h"
+#include "../../base/io.h"
+#include "../../sys/kernel.h"
 
 #include <dirent.h>
 #include <errno.h>
