@@ -187,6 +187,20 @@ static void receive(struct observer *observer)
 	       ENOSYS); /* trapped by the filter and unknown here: never let through */
 }
 
+/* Connections that are made for the command, and answers that wait, hold fds of ours. The command
+ * itself was born before, and one that comes after finds what was. */
+static void raise_files(struct observer *observer)
+{
+	enum { FILES = 8192 };
+	struct rlimit more;
+
+	if (getrlimit(RLIMIT_NOFILE, &observer->files) < 0)
+		return;
+	more = observer->files;
+	more.rlim_cur = MAX(more.rlim_cur, MIN(more.rlim_max, (rlim_t)FILES));
+	(void)setrlimit(RLIMIT_NOFILE, &more);
+}
+
 static int watch(struct observer *observer, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
@@ -201,6 +215,7 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 
 	if (!observer)
 		abort();
+	raise_files(observer);
 	connects_begin();
 	observer->observed = observed;
 	observer->dial_timer = -1;
@@ -243,6 +258,8 @@ void observer_free(struct observer *observer)
 {
 	if (!observer)
 		return;
+	if (observer->files.rlim_max)
+		(void)setrlimit(RLIMIT_NOFILE, &observer->files);
 	drop_waiting(observer);
 	wish_done(observer);
 	probe_forget(observer, NULL);

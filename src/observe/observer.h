@@ -11,6 +11,7 @@
 #include "renew.h"
 #include "network/resolver.h"
 #include <linux/seccomp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 /* A connect that the supervisor makes for a caller that waits, or the open of a pipe nobody reads
@@ -57,6 +58,7 @@ struct observer {
 	struct host_rules permitted; /* by answers during the run */
 	struct list permitted_sockets;
 	struct list granted; /* wishes that were */
+	struct rlimit files; /* that may be open at once, as it was before */
 	struct dial *dials;  /* connections that are made outside */
 	size_t dial_count;
 	uint64_t dialled;	/* how many there were */

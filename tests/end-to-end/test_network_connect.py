@@ -442,3 +442,19 @@ def test_datagrams(ward, world, connect, send):
     world.name('datagrams.example', WEB)
     out = run(ward, UDP.format(connect=connect, send=send), 'datagrams.example', world.datagrams())
     assert out.split() == [word for i in range(5) for word in (f'<{i}>', 'True')]
+
+
+def test_many_that_wait_at_once_are_not_turned_away(plain, world):
+    """Each with a time limit of its own, to where nobody answers."""
+    script = '''
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (1000, 1000)); threading.stack_size(65536)
+told_all = []
+def one():
+    s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 3, 0)); told_all.append(told(lambda: s.connect((HOST, PORT))))
+threads = [threading.Thread(target=one) for _ in range(400)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(sorted(set(told_all)), len(told_all))
+'''
+    assert run(plain, script, BLACK_HOLE, 80) == "['EINPROGRESS'] 400\n"

@@ -18,9 +18,9 @@
 
 static const uint64_t millisecond = 1000 * 1000;
 enum {
-	DIALS_MOST = 256, /* each holds two fds or more */
-	TOGETHER = 3,	  /* addresses of one that are tried at the same time */
-	TICK = 25,	  /* ms, at which those that wait are looked after */
+	DIALS_MOST = 1024, /* each holds two fds or more */
+	TOGETHER = 3,	   /* addresses of one that are tried at the same time */
+	TICK = 25,	   /* ms, at which those that wait are looked after */
 	ACCEPT_MS = 20,
 	NEXT_ADDRESS = 250, /* ms after which the next address is tried beside the last */
 	PATIENCE = 500,	    /* ms that a caller is held who does not want to wait */
