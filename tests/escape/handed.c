@@ -198,7 +198,8 @@ static int attack_bind_swapped(char **arguments)
 	inner = fresh(arguments[1]);
 	number = dup(inner);
 	start_racer(swap, NULL);
-	for (uint16_t port = 30000; now_ms() < end; port = port < 40000 ? port + 1 : 30000) {
+	/* Below the ports that the kernel chooses: a freed socket still tells the one it had. */
+	for (uint16_t port = 20000; now_ms() < end; port = port < 30000 ? port + 1 : 20000) {
 		socklen_t length = sizeof(bound);
 
 		any.sin_port = htons(port);
