@@ -358,6 +358,8 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 			r = find_masks(&search, &flow->masks, ret_error);
 		if (r == 0 && !flow->begun)
 			r = flow_record_start(flow, ret_error);
+		if (r == 0 && round == 0)
+			r = publish_ports(&permissions->publish, &flow->published, ret_error);
 		if (r == 0) /* nothing of the command is there yet */
 			cgroup_add(flow->group, flow->entry.init);
 		if (r == 0)
@@ -367,6 +369,13 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		if (r == 0 || !*ret_error ||
 		    ((*ret_error)->errnum != ESTALE && (*ret_error)->errnum != ERESTART))
 			break;
+	}
+	if (r == 0 && flow->published.count > 0 &&
+	    (flow->entry.listener < 0 || !(flow->entry.walls & WALL_BIT(WALL_NET_NAMESPACE)))) {
+		fail(ret_error, E_ENGINE,
+		     "ports cannot be published here: the sandbox has no "
+		     "network of its own, or nobody to carry them");
+		r = error_hint(ret_error, "`ward doctor` says what this machine gives");
 	}
 	if (r == 0 && flow->verdict.level != LEVEL_NONE)
 		r = identity_give_up(ret_error);
@@ -420,7 +429,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.company = flow->company,
 		.quarantine = flow->quarantine,
 		.hosts = &flow->verdict.permissions.hosts,
-		.publish = &flow->verdict.permissions.publish,
+		.published = &flow->published,
 		.restricted = flow->verdict.network == NETWORK_RESTRICTED,
 		.asks = flow_may_ask_in_place(flow),
 		.sockets = &flow->verdict.permissions.sockets,
@@ -529,6 +538,7 @@ static void forget_attempt(struct flow *flow)
 
 	observer_free(flow->observer);
 	flow->observer = NULL;
+	publish_done(&flow->published);
 	entry_done(&flow->entry);
 	streams_done(&flow->streams);
 	prepared_done(&flow->prepared);
@@ -699,6 +709,7 @@ void flow_run(const struct request *request, const struct audience *audience,
 	record_end(&flow);
 
 	observer_free(flow.observer);
+	publish_done(&flow.published);
 	entry_done(&flow.entry);
 	cgroup_free(flow.group);
 	streams_done(&flow.streams);

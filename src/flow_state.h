@@ -61,7 +61,8 @@ struct flow {
 	enum network entry_network;
 	struct observed observed; /* what the observer borrows */
 	struct observer *observer;
-	struct run *run; /* while it is served */
+	struct published published; /* until the observer has it */
+	struct run *run;	    /* while it is served */
 };
 
 /* flow.c: one line for a person; a decision added to the result; a record appended, body taken

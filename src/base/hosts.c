@@ -199,6 +199,19 @@ enum host_access host_rules_address(const struct host_rules *rules, const struct
 	return access;
 }
 
+bool host_rules_exactly(const struct host_rules *rules, const struct in6_addr *address,
+			uint16_t port)
+{
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct host_rule *rule = &rules->items[i];
+
+		if (!rule->deny && has_port(rule, port) && rule->kind == KIND_NETWORK &&
+		    rule->bits == 128 && IN6_ARE_ADDR_EQUAL(&rule->network, address))
+			return true;
+	}
+	return rules->everything;
+}
+
 enum host_access host_rules_loopback(const struct host_rules *rules, uint16_t port)
 {
 	static const uint8_t ipv4[] = {127, 0, 0, 1};

@@ -63,6 +63,10 @@ enum host_access host_rules_name(const struct host_rules *rules, const char *nam
  * decided, borrowed, or NULL where none did. */
 enum host_access host_rules_address(const struct host_rules *rules, const struct in6_addr *address,
 				    uint16_t port, bool named, const char **ret_rule);
+/* True if a rule allows exactly that address, not as one of many; or everything. Deny is not looked
+ * at. */
+bool host_rules_exactly(const struct host_rules *rules, const struct in6_addr *address,
+			uint16_t port);
 /* The host's own loopback at that port: `localhost:PORT`, `host-loopback:PORT`, `127.0.0.1:PORT`,
  * `[::1]:PORT`. */
 enum host_access host_rules_loopback(const struct host_rules *rules, uint16_t port);

@@ -7,7 +7,7 @@
  * holds no descriptor but the one it reports on. What it looks at may be in motion, so it goes by
  * descriptors that hold the thing itself, and looks again when it is done. */
 #include "cover.h"
-#include "child.h"
+#include "network/child.h"
 #include "../base/io.h"
 #include "../base/path.h"
 #include "../sandbox/stage.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Receives notifications, knows each call by one table, and hands it to those who judge files or
  * sockets. */
-#include "network.h"
+#include "network/network.h"
 #include "../base/path.h"
 #include "../sys/kernel.h"
 
@@ -225,10 +225,8 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 		observer_free(observer);
 		return -E_ENGINE;
 	}
-	if (observed->own_network && network_publish(observer, ret_error) < 0) {
-		observer_free(observer);
-		return -E_ENGINE;
-	}
+	if (observed->published && observed->published->count > 0)
+		relay_adopt(network_relay(observer), observed->published);
 	hold_begin(observer);
 	*ret_observer = observer;
 	return 0;

@@ -9,6 +9,7 @@
 #include "../base/error.h"
 #include "../base/hosts.h"
 #include "../base/list.h"
+#include "network/publish.h"
 #include "../request/result.h"
 #include "../sandbox/sandbox.h"
 #include <stdbool.h>
@@ -35,7 +36,7 @@ struct observed {
 	const char *company;	    /* a file that all runs of this user share */
 	const char *quarantine;	    /* a directory to be made for what must not stay */
 	const struct host_rules *hosts; /* targets of the network that may be reached */
-	const struct list *publish;	/* "OUTSIDE:INSIDE": ports inside that the host can reach */
+	struct published *published;	/* ports inside that the host can reach: taken over */
 	bool restricted;	    /* there is a list, and hosts is it; else none may be reached */
 	bool asks;		    /* somebody can be asked: what is missing waits as a wish */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */

@@ -6,10 +6,10 @@
 #include "caller.h"
 #include "hold.h"
 #include "ledger.h"
-#include "nameserver.h"
+#include "network/nameserver.h"
 #include "observe.h"
 #include "renew.h"
-#include "resolver.h"
+#include "network/resolver.h"
 #include <linux/seccomp.h>
 #include <sys/socket.h>
 

@@ -9,9 +9,11 @@ import types
 import pytest
 
 from support import Ward
-from world import Resident, plain, ward, world
+from world import NAMES, WEB, Resident, plain, to, ward, world
 
+STUB = '/run/systemd/resolve/stub-resolv.conf'
 SYNTHETIC = '198.18.'
+INNER = 'nameserver 127.0.0.1'
 
 # A copy of /etc that may be changed, and a /run of its own.
 MACHINE = '''set -e
@@ -41,8 +43,15 @@ def machine(world, place, changes):
 
 
 @pytest.fixture
-def live(binary, world, who, place):
-    """ward on such a machine: live(changes)."""
+def live(binary, world, me, place):
+    """ward on such a machine, for the plain user: live(changes)."""
+    with contextlib.ExitStack() as stack:
+        yield lambda changes: Ward(binary, Resident(stack.enter_context(machine(world, place, changes)), me), place)
+
+
+@pytest.fixture
+def live_both(binary, world, who, place):
+    """The same for root and for the plain user."""
     with contextlib.ExitStack() as stack:
         yield lambda changes: Ward(binary, Resident(stack.enter_context(machine(world, place, changes)), who), place)
 
@@ -50,6 +59,30 @@ def live(binary, world, who, place):
 @pytest.fixture(autouse=True)
 def nothing_asked(world):
     world.dns.forget()
+
+
+LINKS = {
+    'a file': f'echo "nameserver {NAMES}" >/etc/resolv.conf',
+    'an absolute link': f'ln -sf {STUB} /etc/resolv.conf',
+    'a relative link': f'ln -sf ..{STUB} /etc/resolv.conf',
+    'by way of /var/run': f'ln -sf ../var{STUB} /etc/resolv.conf',
+    'by way of another link': f'ln -sf resolv.other /etc/resolv.conf; ln -sf ./../etc/..{STUB} /etc/resolv.other',
+    'a link elsewhere': f'mkdir /etc/elsewhere; echo "nameserver {NAMES}" >/etc/elsewhere/x; ln -sf elsewhere/x /etc/resolv.conf',
+}
+
+
+@pytest.mark.parametrize('how', LINKS)
+def test_resolv_conf_inside_names_the_inner_server(live, world, how):
+    world.name('web.example', WEB)
+    port = world.http(page=b'found\n')
+    here = live(f'echo "nameserver {NAMES}" >{STUB}; rm /etc/resolv.conf\n{LINKS[how]}')
+    result = here.result(*to(f'web.example:{port}'), '-c',
+                         f'cat /etc/resolv.conf; getent ahosts nobody.example; curl -sS http://web.example:{port}/')
+    assert result['exit_code'] == 0, result
+    assert INNER in result['stdout'] and NAMES not in result['stdout'] and SYNTHETIC in result['stdout']
+    assert result['stdout'].endswith('found\n')
+    assert result['attempts'][0]['denials'] == []
+    assert world.dns.asked('web.example') and not world.dns.asked('nobody.example')
 
 
 @pytest.mark.parametrize('how', ['', 'ln -s /run/nothing/resolv.conf /etc/resolv.conf', 'ln -s ../nowhere/resolv.conf /etc/resolv.conf',
@@ -65,11 +98,22 @@ def test_without_a_hosts_file_localhost_is_loopback(live):
     assert done.code == 0 and {line.split()[0] for line in done.out.splitlines()} <= {'127.0.0.1', '::1'}, done
 
 
-def test_the_hosts_file_inside_knows_localhost_only(live, world):
-    here = live('echo "10.1.2.3 secret.example" >>/etc/hosts')
+def test_the_hosts_file_inside_knows_localhost_only(live_both, world):
+    here = live_both('echo "10.1.2.3 secret.example" >>/etc/hosts')
     done = here.sh('cat /etc/hosts; getent ahosts secret.example')
     assert 'localhost' in done.out and 'secret' not in done.out.replace('secret.example\n', '') and '10.1.2.3' not in done.out, done
     assert SYNTHETIC in done.out
+
+
+@pytest.mark.parametrize('order', ['files dns', 'resolve [!UNAVAIL=return] files dns', 'mymachines resolve [!UNAVAIL=return] files myhostname dns',
+                                   'files mdns4_minimal [NOTFOUND=return] dns', 'files mdns4_minimal [NOTFOUND=return] resolve [!UNAVAIL=return] dns'])
+def test_every_order_of_sources_leads_to_the_same(live, world, order):
+    world.name('web.example', WEB)
+    port = world.http(page=b'found\n')
+    here = live(f'echo "nameserver {NAMES}" >/etc/resolv.conf; echo "hosts: {order}" >/etc/nsswitch.conf')
+    result = here.result(*to(f'web.example:{port}'), '-c', f'getent ahosts localhost; curl -sS http://web.example:{port}/')
+    assert result['exit_code'] == 0 and result['stdout'].endswith('found\n'), result
+    assert result['attempts'][0]['denials'] == []
 
 
 SERVICES = ['/run/nscd/socket', '/var/run/nscd/socket', '/run/systemd/resolve/io.systemd.Resolve', '/run/systemd/userdb/io.systemd.DynamicUser',
@@ -103,8 +147,8 @@ def listen(world, here, *paths):
     assert process.stdout.readline() == b'ready\n'
 
 
-def test_services_that_the_c_library_asks_are_out_of_reach_and_nobody_is_told(live, world):
-    here = live('')
+def test_services_that_the_c_library_asks_are_out_of_reach_and_nobody_is_told(live_both, world):
+    here = live_both('')
     listen(world, here, *SERVICES)
     result = here.result('--', '/usr/bin/python3', '-c', CONNECT, *SERVICES)
     assert result['stdout'] == 'ENOENT\n' * len(SERVICES)
@@ -162,3 +206,28 @@ def test_the_machines_own_name_is_the_sandbox(plain):
               'c = socket.create_connection((name, listener.getsockname()[1]), 20); listener.accept()[0].send(b"here"); print(c.recv(9).decode())')
     result = plain.result('--', '/usr/bin/python3', '-c', script)
     assert result['stdout'] == 'here\n' and result['attempts'][0]['denials'] == [], result
+
+
+def test_servers_that_changed_are_asked(plain, world):
+    """While a command runs, the machine moves to another network."""
+    world.name('one.example', WEB)
+    world.name('two.example', WEB)
+    port = world.http(page=b'found\n')
+    world.write('resolv.conf', f'nameserver {NAMES}\n')
+    ready, go = plain.work / 'ready', plain.work / 'go'
+    process = plain.popen('run', *to(f'one.example:{port}', f'two.example:{port}'), '-c',
+                          f'curl -sS http://one.example:{port}/; touch ready; while ! test -e go; do sleep 0.05; done; '
+                          f'curl -sS -m 20 http://two.example:{port}/ || echo lost')
+    try:
+        for _ in range(600):
+            if ready.exists():
+                break
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.1)
+        world.write('resolv.conf', 'nameserver 203.0.113.20\n')  # nobody answers there
+        plain.file('go')
+        done = plain.finish(process)
+    finally:
+        world.write('resolv.conf', f'nameserver {NAMES}\n')
+    assert done.out == 'found\nlost\n' and not world.dns.asked('two.example'), done
+    assert go.exists()

@@ -261,6 +261,60 @@ def test_a_black_hole_takes_the_programs_own_time(plain, hole, script):
     assert out in (' True\n', '[] True\n')
 
 
+RING = 'signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05); s.connect(a); signal.setitimer(signal.ITIMER_REAL, 0); print(talk(s))'
+TIMED = ('s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 0, 200000)); assert told(lambda: s.connect(a)) in (None, "EINPROGRESS")\n'
+         'p = select.poll(); p.register(s, select.POLLOUT); p.poll(20000); s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 0, 0))\n'
+         'print(talk(s))')
+DISTURBED = {
+    'signals': f'signal.signal(signal.SIGALRM, lambda *_: None); {RING}',
+    'restarting signals': f'signal.signal(signal.SIGALRM, lambda *_: None); signal.siginterrupt(signal.SIGALRM, False); {RING}',
+    'a child that ends': 'signal.signal(signal.SIGCHLD, lambda *_: None)\nif not os.fork(): time.sleep(0.1); os._exit(0)\ns.connect(a); print(talk(s))',
+    'stopped': 'me = os.getpid()\nif not os.fork(): time.sleep(0.1); os.kill(me, 19); time.sleep(0.1); os.kill(me, 18); os._exit(0)\n'
+               's.connect(a); print(talk(s))',
+    'its own time': TIMED,
+}
+
+
+@pytest.mark.parametrize('how', DISTURBED)
+def test_a_disturbed_connect_goes_on(plain, world, how):
+    """What ends the wait does not end the connection: it is there in the end, as poll() says."""
+    world.name('echo.example', WEB)
+    assert run(plain, 's = socket.socket(); a = address()\n' + DISTURBED[how], 'echo.example', world.late()) == 'ping\n'
+
+
+@pytest.mark.parametrize('how', DISTURBED)
+def test_a_connect_goes_on_that_is_disturbed_while_its_name_is_looked_up(plain, world, echo, how):
+    world.name('slow.example', WEB, delay=0.4)
+    assert run(plain, 's = socket.socket(); a = address()\n' + DISTURBED[how], 'slow.example', echo[1]) == 'ping\n'
+
+
+def test_a_look_up_holds_up_no_event_loop(plain, world, echo):
+    world.name('slow.example', WEB, delay=0.6)
+    script = '''
+import asyncio
+async def main():
+    gaps = []
+    async def tick():
+        last = time.monotonic()
+        while True: await asyncio.sleep(0.01); gaps.append(time.monotonic() - last); last = time.monotonic()
+    ticking = asyncio.create_task(tick()); await asyncio.sleep(0.05)
+    await asyncio.open_connection(HOST, PORT); print(max(gaps) < 0.4)
+asyncio.run(main())
+'''
+    assert run(plain, script, 'slow.example', echo[1]) == 'True\n'
+
+
+def test_a_process_at_its_limit_of_files_connects(plain, echo):
+    script = 'import resource\ns = socket.socket(); a = address(); resource.setrlimit(resource.RLIMIT_NOFILE, (s.fileno() + 1,) * 2); s.connect(a); print(talk(s))'
+    assert run(plain, script, *echo) == 'ping\n'
+
+
+def test_other_kinds_of_stream_are_not_there(plain, echo):
+    """As on a kernel that has none, so that programs fall back."""
+    script = 'print([told(lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)) for protocol in (262, 132)])'
+    assert run(plain, script, *echo) == "['EPROTONOSUPPORT', 'EPROTONOSUPPORT']\n"
+
+
 def test_a_program_that_gives_up_ends_at_once(plain, hole):
     begin = time.monotonic()
     run(plain, 's = socket.socket(); s.setblocking(False); told(lambda: s.connect(address())); s.close()', *hole)

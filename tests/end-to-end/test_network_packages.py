@@ -274,3 +274,20 @@ dpkg-deb -f tiny_4.2_all.deb Version
 def test_apt(ward, archive):
     ward.allow('apt-get')
     assert works(ward, APT.replace('PORT', str(archive)), *to(f'archive.example:{archive}')) == '  Candidate: 4.2\n4.2\n'
+
+
+def test_go_modules(ward, world):
+    needs('go')
+    world.name('proxy.example', THIRD)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, 'w') as archive:
+        archive.writestr('mod.example/tiny@v1.0.0/go.mod', 'module mod.example/tiny\n')
+        archive.writestr('mod.example/tiny@v1.0.0/tiny.go', 'package tiny\n\nconst Number = 42\n')
+    base = '/mod.example/tiny/@v/'
+    port = shelf(world, THIRD, {base + 'list': 'v1.0.0\n', base + 'v1.0.0.info': '{"Version": "v1.0.0"}', base + 'v1.0.0.mod': 'module mod.example/tiny\n',
+                                base + 'v1.0.0.zip': packed.getvalue()}).port
+    ward.allow('go')
+    ward.file('go.mod', 'module mine\n\ngo 1.19\n')
+    out = works(ward, f'export GOPROXY=http://proxy.example:{port} GONOSUMDB=* GOFLAGS=-modcacherw GOPATH=$PWD/path GOCACHE=$PWD/cache GOTOOLCHAIN=local GOTELEMETRY=off\n'
+                'go get mod.example/tiny@latest 2> said || { cat said; exit 1; }; go list -m all', *to(f'proxy.example:{port}'))
+    assert out == 'mine\nmod.example/tiny v1.0.0\n'

@@ -271,6 +271,16 @@ def test_the_policys_list(plain):
         WEB, OTHER, 'EACCES']
 
 
+@pytest.mark.parametrize('flags', [to(f'web.example:{PORT}', WEB), ['--net', 'full', '--deny-host', 'other.example']], ids=['list', 'all but'])
+def test_where_there_can_be_no_network_of_its_own_a_list_opens_nothing(plain, flags):
+    """Neither a user namespace nor the powers to do without one."""
+    script = ('echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all "$@"')
+    for target in ('web.example', WEB, OTHER, '127.0.0.1'):
+        done = plain('-Ur', 'sh', '-c', script, 'sh', plain.binary, 'run', *flags, '--', 'curl', '-sS', '--http0.9', f'http://{target}:{PORT}/',
+                     program='/usr/bin/unshare')
+        assert done.code in (6, 7) and done.out == '' and 'ward: refused: connect' in done.err, done
+
+
 def test_ten_runs_at_once(binary, world, who, place):
     """Each with a list of its own; none gets another's."""
     names = ['web.example', 'other.example', 'a.web.example', 'b.a.web.example', 'other.test']

@@ -203,6 +203,19 @@ def fetch(world, port, host='127.0.0.1'):
     return world.call('curl', '-sS', '-m', '20', f'http://{host}:{port}/')
 
 
+def reach(world, port):
+    """A connection to it; the command may have begun a moment before ward listens."""
+    found = []
+
+    def there():
+        with world.inside('127.0.0.1'), contextlib.suppress(ConnectionRefusedError):
+            found.append(socket.create_connection(('127.0.0.1', port), timeout=30))
+        return found
+
+    assert wait_until(there, 20)
+    return found[0]
+
+
 @pytest.mark.parametrize('address', ['127.0.0.1', '::1', '0.0.0.0'])
 def test_a_published_port_is_reached_from_the_host(ward, world, address):
     published, inside = free_port(world), 8123
@@ -220,10 +233,8 @@ def test_where_nothing_listens_inside_the_connection_is_reset(plain, world):
     published = free_port(world)
     with publishing(plain, world, published, 8123, 'import time; print("up", flush=True); time.sleep(300)') as process:
         assert process.stdout.readline() == b'up\n'
-        with world.inside(), socket.create_connection(('127.0.0.1', published)) as client:
-            client.settimeout(20)
-            with pytest.raises(ConnectionResetError):
-                client.recv(1)
+        with pytest.raises(ConnectionResetError), reach(world, published) as client:
+            client.recv(1)
 
 
 def test_much_at_once_and_the_last_words_of_a_server_arrive(plain, world):
@@ -239,11 +250,8 @@ def test_much_at_once_and_the_last_words_of_a_server_arrive(plain, world):
     '''
     process = plain.popen('run', '--publish', f'{published}:8123', '--', '/usr/bin/python3', '-I', '-c', script, '-', 8123)
     assert process.stdout.readline() == b'up\n'
-    with world.inside():
-        client = socket.create_connection(('127.0.0.1', published))
     got = 0
-    with client:
-        client.settimeout(30)
+    with reach(world, published) as client:
         client.sendall(b'hello')
         while part := client.recv(1 << 20):
             got += len(part)
@@ -280,9 +288,7 @@ def test_connections_side_by_side(plain, world):
         assert process.stdout.readline() == b'up\n'
         threads = []
         for number in range(50):
-            with world.inside():
-                client = socket.create_connection(('127.0.0.1', published), timeout=30)
-            threads.append(threading.Thread(target=one, args=(client, b'%03d' % number * 20000)))
+            threads.append(threading.Thread(target=one, args=(reach(world, published), b'%03d' % number * 20000)))
             threads[-1].start()
         for thread in threads:
             thread.join(60)

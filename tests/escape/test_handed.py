@@ -214,7 +214,8 @@ def test_name_that_leads_to_the_host_by_a_public_address(world, place, own):
     """What listens for everybody on the host is behind a firewall for others, and not for the host itself."""
     port = world.hello("h", "0.0.0.0" if own == OWN else "::")
     world.name("own.example", own)
-    tries(place, to("own.example", "*"), ["reach", "own.example", str(port)])
+    tries(place, to("own.example", "*", "0.0.0.0/0", "::/0"), ["reach", "own.example", str(port)])
+    tries(place, to("*", "0.0.0.0/0", "::/0"), ["reach", own, str(port)])
     code, said = place.sandboxed([place.program("handed"), "reach", "own.example", str(port)], to("own.example", f"[{own}]" if ":" in own else own))
     assert code == SUCCEEDED, said
 
@@ -432,3 +433,31 @@ def test_caller_that_is_killed_while_it_connects(world, place):
     words = [place.program("handed"), *words_of(world, "killed", ("{hole}", "{host}", "{port}"))]
     code, said = place.sandboxed(words, to("{hole}:80".format(**world.words), "{host}:{port}".format(**world.words)))
     assert code == REFUSED, said
+
+
+def test_storm_reaches_nothing_that_was_not_allowed(world, place):
+    """All calls about sockets at once, raced and killed: nobody hears of it who was not to, and ward is in order after it."""
+    reached = []
+
+    def note(where):
+        return lambda peer: reached.append((where, peer.getpeername()))
+
+    allowed, ports = world.words["port"], [str(world.words["port"]), "53", "80"]
+    closing = contextlib.ExitStack()
+    with closing:
+        outer, world.closing = world.closing, closing  # these listen for as long as this test lasts
+        try:
+            for address in (WEB, OTHER, METADATA, PRIVATE, "127.0.0.1", OWN):
+                for port in (80, 53, *[allowed] * (address != WEB)):
+                    world.serve(note((address, port)), address, port)
+        finally:
+            world.closing = outer
+        world.name("allowed.example", WEB)
+        flags = to(f"{WEB}:{allowed}", f"{BLACK_HOLE}:80", f"allowed.example:{allowed}")
+        words = [WEB, BLACK_HOLE, "allowed.example", *ports]
+        code, said = place.sandboxed([place.program("storm"), "4", *words], flags, timeout=60)
+        assert (code, said) == (0, "over\n")
+        assert reached == []
+        if place.who == "user":
+            place.run([place.program("storm"), "1", *words])
+            assert reached

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the stub resolver: the input is one DNS message, answered into rooms of several sizes; and
  * a stream of messages, each with its length in front. */
-#include "observe/nameserver.h"
+#include "observe/network/nameserver.h"
 
 #include <string.h>
 

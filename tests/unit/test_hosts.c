@@ -373,6 +373,36 @@ static void a_network_names_what_lies_within_its_kind(void **state)
 	assert_int_equal(of_address("fe80::/10", "fe80::a9fe:a9fe", 80, false), HOST_UNLISTED);
 }
 
+static void one_address_is_told_from_many(void **state)
+{
+	static const struct {
+		const char *patterns, *address;
+		bool said;
+	} tried[] = {
+		{"203.0.113.7", "203.0.113.7", true},
+		{"203.0.113.7/32", "203.0.113.7", true},
+		{"203.0.113.7:80", "203.0.113.7", true},
+		{"203.0.113.7:81", "203.0.113.7", false},
+		{"203.0.113.6/31", "203.0.113.7", false},
+		{"0.0.0.0/0", "203.0.113.7", false},
+		{"*", "203.0.113.7", false},
+		{"203.0.113.8", "203.0.113.7", false},
+		{"[2001:db8::7]:80", "2001:db8::7", true},
+		{"::/0", "2001:db8::7", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(tried); i++) {
+		struct host_rules rules = rules_of(tried[i].patterns);
+		struct in6_addr one = address(tried[i].address);
+
+		assert_int_equal(host_rules_exactly(&rules, &one, 80), tried[i].said);
+		rules.everything = true;
+		assert_true(host_rules_exactly(&rules, &one, 80));
+		host_rules_done(&rules);
+	}
+}
+
 static void everything_is_open_but_what_is_denied_and_what_is_nowhere(void **state)
 {
 	struct host_rules rules = rules_of("!a.test !192.0.2.0/24 !localhost:22");
@@ -602,6 +632,7 @@ int main(void)
 		cmocka_unit_test(a_public_address_is_open_to_allowed_names_only),
 		cmocka_unit_test(what_is_not_public_must_be_listed_itself),
 		cmocka_unit_test(a_network_names_what_lies_within_its_kind),
+		cmocka_unit_test(one_address_is_told_from_many),
 		cmocka_unit_test(everything_is_open_but_what_is_denied_and_what_is_nowhere),
 		cmocka_unit_test(nowhere_is_never_reached),
 		cmocka_unit_test(the_hosts_loopback_is_named),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The real look-up, against a name server of the test's own on loopback. What a name's first label
  * says is what that server does. */
-#include "observe/lookup.h"
+#include "observe/network/lookup.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

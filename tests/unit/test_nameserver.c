@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The name server inside: datagrams and streams of both families, and askers who mean it no good.
  */
-#include "observe/nameserver.h"
+#include "observe/network/nameserver.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

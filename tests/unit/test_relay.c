@@ -9,9 +9,9 @@
 #undef fail /* the name is ward's */
 
 #include "base/io.h"
-#include "observe/child.h"
-#include "observe/pump.h"
-#include "observe/relay.h"
+#include "observe/network/child.h"
+#include "observe/network/pump.h"
+#include "observe/network/relay.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -397,6 +397,48 @@ static void each_sender_is_told_apart_and_strangers_are_not_heard(void **state)
 	close(two);
 	close(server);
 	close(stranger);
+}
+
+/* Sends as if from another address, with the port that the socket has. */
+static void send_as(int fd, const char *text, const char *source, const struct place *to)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(struct in_pktinfo))];
+	} control = {0};
+	struct in_pktinfo forged = {.ipi_spec_dst = place(source, 0).v4.sin_addr};
+	struct iovec part = {(void *)text, strlen(text)};
+	struct msghdr message = {.msg_name = (void *)&to->any,
+				 .msg_namelen = to->length,
+				 .msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+
+	control.header.cmsg_level = IPPROTO_IP;
+	control.header.cmsg_type = IP_PKTINFO;
+	control.header.cmsg_len = CMSG_LEN(sizeof(forged));
+	memcpy(CMSG_DATA(&control.header), &forged, sizeof(forged));
+	assert_int_equal(sendmsg(fd, &message, 0), strlen(text));
+}
+
+static void two_targets_cannot_be_made_to_answer_each_other(void **state)
+{
+	struct place here = place("127.0.0.1", 5353), to = place("198.18.0.6", 5353);
+	int client = inside_socket(AF_INET, SOCK_DGRAM);
+	int one = bound_outside(SOCK_DGRAM), other = bound_outside(SOCK_DGRAM);
+
+	(void)state;
+	relay_to("198.18.0.5", 5353, one);
+	relay_to("198.18.0.6", 5353, other);
+	assert_int_equal(bind(client, &here.any, here.length), 0);
+	send_as(client, "as another host", "198.18.0.7", &to);
+	expect_text(other, "as another host");
+	send_as(client, "as a target", "198.18.0.5", &to);
+	expect_silence(other);
+	close(client);
+	close(one);
+	close(other);
 }
 
 static void datagrams_of_any_size_keep_it(void **state)
@@ -1112,6 +1154,7 @@ int main(void)
 		TEST(addresses_that_are_nobodys_are_no_targets),
 		TEST(other_targets_inside_are_not_reached),
 		TEST(each_sender_is_told_apart_and_strangers_are_not_heard),
+		TEST(two_targets_cannot_be_made_to_answer_each_other),
 		TEST(datagrams_of_any_size_keep_it),
 		TEST(the_sender_that_was_silent_longest_makes_room),
 		TEST(the_same_pair_again_costs_nothing_and_another_outside_takes_over),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stub resolver: every packet it may meet, and the addresses it hands out. */
-#include "observe/resolver.h"
+#include "observe/network/resolver.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Targets of the network: what an address means, and how it is written for people. */
-#include "observe/target.h"
+#include "observe/network/target.h"
 
 #include <netinet/in.h>
 #include <setjmp.h>

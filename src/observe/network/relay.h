@@ -9,7 +9,8 @@
  * it was handed. Neither decides anything. */
 #pragma once
 
-#include "../base/error.h"
+#include "publish.h"
+#include "../../base/error.h"
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,9 +39,10 @@ bool relay_has(const struct relay *relay, const struct sockaddr *inside);
 int relay_listen(struct relay *relay, const struct sockaddr *inside, int *ret_listener);
 int relay_join(struct relay *relay, int inside, int outside);
 
-/* Listens on the host's loopback (127.0.0.1 and ::1) at `outside`; each connection is made again
- * inside, to the sandbox's loopback at `inside`, when it comes. A port that is taken is an error
- * that names it. */
+/* Each connection that comes to one of these is made again inside, to the sandbox's loopback. Takes
+ * ownership of the fds. */
+void relay_adopt(struct relay *relay, struct published *published);
+/* The same for a port that is listened on from now on; see publish_port. */
 int relay_publish(struct relay *relay, uint16_t outside, uint16_t inside, struct error **ret_error);
 
 /* True if the fd is the relay's, and was served. There may be no relay (NULL). */

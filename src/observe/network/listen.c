@@ -3,7 +3,7 @@
  * one of the host's: listening on it would let the host's network in, and its interfaces are the
  * host's. As with connects nothing is let go on: while we look, the caller could put another socket
  * under the number. */
-#include "observer.h"
+#include "../observer.h"
 #include "sockets.h"
 
 #include <errno.h>

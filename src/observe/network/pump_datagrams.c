@@ -136,12 +136,25 @@ static void drop_oldest(struct pump *pump)
 		drop(pump, oldest);
 }
 
+/* Inside every address is its senders' own, so who holds the same port elsewhere can send as if
+ * from a target: two targets would answer each other for ever. */
+static bool is_target(const struct pump *pump, const struct sockaddr_storage *address,
+		      socklen_t length)
+{
+	for (size_t i = 0; i < TARGETS_MOST && pump->targets[i]; i++)
+		if (memcmp(&pump->targets[i]->inside, address, length) == 0)
+			return true;
+	return false;
+}
+
 static struct sender *add_sender(struct pump *pump, struct target *target,
 				 const struct sockaddr_storage *address, socklen_t length)
 {
 	struct sender *sender;
 	int outer;
 
+	if (is_target(pump, address, length))
+		return NULL;
 	if (target->count >= SENDERS_MOST)
 		drop(pump, target->oldest);
 	if (pump->senders >= SENDERS_OF_ALL)

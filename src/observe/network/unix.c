@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sockets of AF_UNIX: the sandbox's own are free, the host's are named one by one. */
 #include "network.h"
-#include "../base/path.h"
+#include "../../base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>

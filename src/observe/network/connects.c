@@ -2,7 +2,7 @@
 /* Connects that the supervisor makes on a copy of the caller's own socket, and those among them
  * that have to wait. */
 #include "sockets.h"
-#include "../base/units.h"
+#include "../../base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>

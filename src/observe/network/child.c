@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Beginning, ending and speaking to a child. */
 #include "child.h"
-#include "../base/macro.h"
-#include "../sys/kernel.h"
+#include "../../base/macro.h"
+#include "../../sys/kernel.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "resolver.h"
-#include "../sandbox/sandbox.h"
+#include "../../sandbox/sandbox.h"
 
 struct nameserver;
 

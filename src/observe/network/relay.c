@@ -3,7 +3,7 @@
 #include "relay.h"
 #include "factory.h"
 #include "pump.h"
-#include "../base/macro.h"
+#include "../../base/macro.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,18 +11,11 @@
 
 enum {
 	STARTS_MOST = 16, /* of each child: what dies more often is not started again */
-	LISTENERS_MOST = 128,
-	QUEUE = 128,
-	ACCEPTS = 16, /* in a turn */
+	ACCEPTS = 16,	  /* in a turn */
 };
 
 struct datagram_target {
 	struct sockaddr_storage inside, outside;
-};
-
-struct listener {
-	int fd;
-	uint16_t inside;
 };
 
 struct relay {
@@ -32,8 +25,7 @@ struct relay {
 	unsigned factory_starts, pump_starts;
 	struct datagram_target targets[TARGETS_MOST]; /* by their numbers in the pump */
 	unsigned target_count;
-	struct listener listeners[LISTENERS_MOST];
-	size_t listener_count;
+	struct published published;
 };
 
 struct relay *relay_new(int epoll, pid_t init)
@@ -52,8 +44,7 @@ void relay_free(struct relay *relay)
 {
 	if (!relay)
 		return;
-	for (size_t i = 0; i < relay->listener_count; i++)
-		close(relay->listeners[i].fd);
+	publish_done(&relay->published);
 	child_end(&relay->factory);
 	pump_end(&relay->pump);
 	free(relay);
@@ -213,62 +204,30 @@ int relay_join(struct relay *relay, int inside, int outside)
 	return r < 0 ? r : pump_streams(&relay->pump, inside, outside);
 }
 
-/* -errno. */
-static int listen_at(struct relay *relay, const struct sockaddr *address, socklen_t length,
-		     uint16_t inside)
+void relay_adopt(struct relay *relay, struct published *published)
 {
-	_cleanup_close_ int fd =
-		socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* By edges: a connection that we have no room to accept must not wake us without end. */
-	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
-	const int on = 1;
+	for (size_t i = 0; i < published->count; i++) {
+		/* By edges: a connection that we have no room to accept must not wake us without
+		 * end. */
+		struct epoll_event event = {.events = EPOLLIN | EPOLLET,
+					    .data.fd = published->items[i].fd};
 
-	if (fd < 0)
-		return -errno;
-	if (relay->listener_count == LISTENERS_MOST)
-		return -EMFILE;
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-	    bind(fd, address, length) < 0 || listen(fd, QUEUE) < 0 ||
-	    epoll_ctl(relay->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
-		return -errno;
-	relay->listeners[relay->listener_count++] = (struct listener){STEAL_FD(fd), inside};
-	return 0;
-}
-
-static int refuse_port(uint16_t port, int errnum, struct error **ret_error)
-{
-	if (errnum == EADDRINUSE) {
-		fail(ret_error, E_ENGINE, "port %u of this host is taken: it cannot be published",
-		     port);
-		return error_hint(ret_error, "choose another: --publish OUTSIDE:INSIDE");
+		if (relay->published.count == LISTENERS_MOST ||
+		    epoll_ctl(relay->epoll, EPOLL_CTL_ADD, published->items[i].fd, &event) < 0)
+			close(published->items[i].fd);
+		else
+			relay->published.items[relay->published.count++] = published->items[i];
 	}
-	fail_errno(ret_error, E_ENGINE, errnum, "publishing port %u on this host", port);
-	if (errnum == EACCES)
-		return error_hint(ret_error,
-				  "ports below 1024 are root's; choose another: --publish "
-				  "OUTSIDE:INSIDE");
-	return -E_ENGINE;
+	published->count = 0;
 }
 
 int relay_publish(struct relay *relay, uint16_t outside, uint16_t inside, struct error **ret_error)
 {
-	const struct sockaddr_in v4 = {.sin_family = AF_INET,
-				       .sin_port = htons(outside),
-				       .sin_addr = {htonl(INADDR_LOOPBACK)}};
-	const struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
-					.sin6_port = htons(outside),
-					.sin6_addr = IN6ADDR_LOOPBACK_INIT};
-	int r;
+	struct published published = {0};
+	int r = publish_port(outside, inside, &published, ret_error);
 
-	if (!outside || !inside)
-		return fail(ret_error, E_USAGE, "there is no port 0 to be published");
-	r = listen_at(relay, (const struct sockaddr *)&v4, sizeof(v4), inside);
-	if (r == 0)
-		r = listen_at(relay, (const struct sockaddr *)&v6, sizeof(v6), inside);
-	/* A host may do without IPv6, or have it and no ::1. */
-	if (r == -EAFNOSUPPORT || r == -EADDRNOTAVAIL)
-		r = 0;
-	return r < 0 ? refuse_port(outside, -r, ret_error) : 0;
+	relay_adopt(relay, &published);
+	return r;
 }
 
 /* As if nobody listened. */
@@ -303,9 +262,9 @@ bool relay_serve(struct relay *relay, int fd, uint32_t events)
 	(void)events;
 	if (!relay)
 		return false;
-	for (size_t i = 0; i < relay->listener_count; i++)
-		if (relay->listeners[i].fd == fd) {
-			accept_some(relay, &relay->listeners[i]);
+	for (size_t i = 0; i < relay->published.count; i++)
+		if (relay->published.items[i].fd == fd) {
+			accept_some(relay, &relay->published.items[i]);
 			return true;
 		}
 	if (fd != relay->factory.socket && fd != relay->pump.socket)

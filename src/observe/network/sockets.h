@@ -2,7 +2,7 @@
 /* What the files about sockets share. */
 #pragma once
 
-#include "observer.h"
+#include "../observer.h"
 #include <sys/un.h>
 
 /* Before the first of what follows. */

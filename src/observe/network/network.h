@@ -16,8 +16,6 @@ void serve_internet(struct observer *observer, const struct seccomp_notif *call,
 		    socklen_t length);
 /* The relay, started when it is first needed. */
 struct relay *network_relay(struct observer *observer);
-/* Publishes the ports that the host may reach. */
-int network_publish(struct observer *observer, struct error **ret_error);
 /* What the list and the answers so far say. named: the rules allowed a name, and it led here. */
 enum host_access network_judge(const struct observer *observer, const struct target *target);
 enum host_access network_judge_address(const struct observer *observer,
@@ -61,9 +59,9 @@ void dial_done(struct observer *observer);
 
 /* handin.c: options that were set on the caller's socket, on ours. */
 void copy_options(int from, int to, int family);
-/* True if the caller's parent or a child of it holds its socket as well: then no other can take its
- * place. More distant relatives are not looked at. */
-bool is_shared(pid_t tid, pid_t init, int copy);
+/* True if the caller's parent or a child of it holds its socket under the same number, as forking
+ * leaves it: then no other can take its place. Nobody else is looked at. */
+bool is_shared(pid_t tid, pid_t init, int number, int copy);
 /* Puts the socket in the place of the caller's, which copy is one of: under its number and those of
  * its duplicates, with its flags, and where it was waited for with epoll. Closes the copy. 0 or
  * -errno. */

@@ -2,7 +2,7 @@
 /* A stub DNS responder on packets: it invents an address per name and remembers which is whose. */
 #include "resolver.h"
 
-#include "../base/arena.h"
+#include "../../base/arena.h"
 #include <sodium.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "pump.h"
-#include "../base/macro.h"
+#include "../../base/macro.h"
 #include <stdbool.h>
 
 struct pump;

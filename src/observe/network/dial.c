@@ -4,8 +4,8 @@
  * that answers is handed in. A caller that does not want to wait is handed one under way, as soon
  * as it is clear which address that should be. */
 #include "network.h"
-#include "../base/ranges.h"
-#include "../base/units.h"
+#include "../../base/ranges.h"
+#include "../../base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -309,9 +309,9 @@ static void connect_dial(struct observer *observer, struct dial *dial)
 		try_next(observer, dial, clear);
 }
 
-/* True for an address of this host, however public: behind it are the host's services, and its own
- * firewall does not stand before them. The kernel says with which address it would be spoken to;
- * nothing is sent. */
+/* True for an address of this host, however public (loopback aside, which has rules of its own):
+ * behind it are the host's services, and its own firewall does not stand before them. The kernel
+ * says with which address it would be spoken to; nothing is sent. */
 static bool is_own(const struct in6_addr *address)
 {
 	struct sockaddr_storage there, here = {0};
@@ -320,7 +320,8 @@ static bool is_own(const struct in6_addr *address)
 	_cleanup_close_ int fd = socket(there.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct in6_addr own;
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&there, length) < 0 ||
+	if (address_range(address) == RANGE_LOOPBACK || fd < 0 ||
+	    connect(fd, (struct sockaddr *)&there, length) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&here, &room) < 0)
 		return false; /* then it is not reached either */
 	if (here.ss_family == AF_INET6)
@@ -328,6 +329,13 @@ static bool is_own(const struct in6_addr *address)
 	else
 		own = address_map(&((struct sockaddr_in *)&here)->sin_addr);
 	return IN6_ARE_ADDR_EQUAL(&own, address) || address_range(&own) == RANGE_LOOPBACK;
+}
+
+static bool is_listed_itself(const struct observer *observer, const struct in6_addr *address,
+			     uint16_t port)
+{
+	return host_rules_exactly(observer->observed->hosts, address, port) ||
+	       host_rules_exactly(&observer->permitted, address, port);
 }
 
 /* What the socket can reach of what may be reached. */
@@ -341,8 +349,9 @@ static void choose_addresses(const struct observer *observer, const struct addre
 		const struct in6_addr *address = &found->items[i];
 		bool v4 = IN6_IS_ADDR_V4MAPPED(address);
 
-		if (network_judge_address(observer, address, dial->target.port,
-					  named && !is_own(address)) != HOST_ALLOWED)
+		if (network_judge_address(observer, address, dial->target.port, named) !=
+			    HOST_ALLOWED ||
+		    (is_own(address) && !is_listed_itself(observer, address, dial->target.port)))
 			*ret_refused = address;
 		else if (dial->target.datagrams ||
 			 (dial->family == AF_INET ? v4 : !v4 || !dial->only_v6))
@@ -363,7 +372,7 @@ static void refuse_address(struct observer *observer, struct dial *dial,
 	if (denied && range != RANGE_NOWHERE)
 		snprintf(warning, sizeof(warning), "denied by the list of hosts: %s",
 			 dial->target.literal);
-	else if (range == RANGE_PUBLIC)
+	else if (is_own(address))
 		snprintf(warning, sizeof(warning),
 			 "network: %s is an address of this host and must be listed itself",
 			 dial->target.literal);
@@ -436,7 +445,8 @@ static struct dial *dial_new(struct observer *observer, const struct seccomp_not
 			getsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, &length) == 0 &&
 			only_v6;
 	if (!target->datagrams)
-		dial->shared = is_shared((pid_t)call->pid, observer->observed->init, fd);
+		dial->shared =
+			is_shared((pid_t)call->pid, observer->observed->init, dial->number, fd);
 	observer->dials = dial;
 	observer->dial_count++;
 	set_tick(observer);
@@ -504,7 +514,7 @@ static bool is_signalled(struct dial *dial, uint64_t time)
 	return caller_is_signalled((pid_t)dial->call.pid);
 }
 
-/* The caller goes on with an attempt under way, or with none where there is none yet. */
+/* The caller goes on with an attempt under way. */
 static void let_go(struct observer *observer, struct dial *dial, int result)
 {
 	for (size_t i = 0; i < dial->tried; i++)
@@ -523,16 +533,19 @@ static void tick(struct observer *observer)
 	(void)!read(observer->dial_timer, &ticks, sizeof(ticks));
 	for (struct dial *dial = observer->dials; dial; dial = next) {
 		next = dial->next;
+		/* A look-up ends in bounded time, and until then there is nothing to go on with:
+		 * the program would poll a socket that nobody connects, and take it for connected.
+		 */
 		if (!still_waiting(observer, dial->call.id))
 			drop(observer, dial);
+		else if (!dial->connecting)
+			continue;
 		else if (dial->blocking && is_signalled(dial, time))
 			let_go(observer, dial, EINTR);
 		else if ((dial->give_up && time >= dial->give_up) ||
-			 (!dial->blocking && dial->connecting &&
-			  time >= dial->begun + PATIENCE * millisecond))
+			 (!dial->blocking && time >= dial->begun + PATIENCE * millisecond))
 			let_go(observer, dial, EINPROGRESS);
-		else if (dial->connecting && dial->tried < dial->addresses.count &&
-			 time >= dial->next_try)
+		else if (dial->tried < dial->addresses.count && time >= dial->next_try)
 			try_next(observer, dial, /* clear= */ false);
 	}
 	if (observer->dials)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Targets of the network as values. */
 #include "target.h"
-#include "../sandbox/sandbox.h"
+#include "../../sandbox/sandbox.h"
 
 #include <netinet/in.h>
 #include <stdio.h>

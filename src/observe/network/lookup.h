@@ -4,7 +4,7 @@
  * that somebody allowed come here. */
 #pragma once
 
-#include "../base/macro.h"
+#include "../../base/macro.h"
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "../base/macro.h"
+#include "../../base/macro.h"
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>

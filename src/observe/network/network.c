@@ -14,21 +14,6 @@ struct relay *network_relay(struct observer *observer)
 	return observer->relay;
 }
 
-int network_publish(struct observer *observer, struct error **ret_error)
-{
-	const struct list *ports = observer->observed->publish;
-	int r = 0;
-
-	for (size_t i = 0; ports && i < ports->count && r == 0; i++) {
-		unsigned outside = 0, inside = 0;
-
-		if (sscanf(ports->items[i], "%u:%u", &outside, &inside) == 2)
-			r = relay_publish(network_relay(observer), (uint16_t)outside,
-					  (uint16_t)inside, ret_error);
-	}
-	return r;
-}
-
 enum host_access network_judge_address(const struct observer *observer,
 				       const struct in6_addr *address, uint16_t port, bool named)
 {

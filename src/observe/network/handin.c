@@ -2,8 +2,8 @@
 /* A socket of ours in the place of the caller's. Everything that the caller did with its own before
  * it was connected is done to this one: options, flags, duplicates, registrations with epoll. */
 #include "network.h"
-#include "../base/io.h"
-#include "../sys/kernel.h"
+#include "../../base/io.h"
+#include "../../sys/kernel.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -157,29 +157,18 @@ static void find_places(pid_t tid, int number, ino_t inode, struct places *ret_p
 	*ret_places = places;
 }
 
-/* True if one of the process's fds is the socket of that name. */
-static bool holds(const char *pid, const char *own)
+static bool holds(const char *pid, int number, const char *own)
 {
 	char path[64], link[64];
-	struct dirent *entry;
-	bool found = false;
-	int seen = 0;
-	DIR *fds;
+	ssize_t length;
 
-	snprintf(path, sizeof(path), "/proc/%.20s/fd", pid);
-	fds = opendir(path);
-	while (fds && !found && seen++ < FDS_MOST && (entry = readdir(fds))) {
-		ssize_t length = readlinkat(dirfd(fds), entry->d_name, link, sizeof(link) - 1);
-
-		link[MAX(length, 0)] = '\0';
-		found = strcmp(link, own) == 0;
-	}
-	if (fds)
-		closedir(fds);
-	return found;
+	snprintf(path, sizeof(path), "/proc/%.20s/fd/%d", pid, number);
+	length = readlink(path, link, sizeof(link) - 1);
+	link[MAX(length, 0)] = '\0';
+	return strcmp(link, own) == 0;
 }
 
-bool is_shared(pid_t tid, pid_t init, int copy)
+bool is_shared(pid_t tid, pid_t init, int number, int copy)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[64], own[64], parent[32], *rest, *child;
@@ -189,18 +178,16 @@ bool is_shared(pid_t tid, pid_t init, int copy)
 	if (fstat(copy, &st) < 0)
 		return false;
 	snprintf(own, sizeof(own), "socket:[%llu]", (unsigned long long)st.st_ino);
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	if (read_file(AT_FDCWD, path, 4096, &text, NULL) == 0 && (rest = strrchr(text, ')')) &&
-	    sscanf(rest, ") %*c %31s", parent) == 1 && atoi(parent) != init && holds(parent, own))
-		return true;
-	free(STEAL(text));
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", tid, tid);
-	if (read_file(AT_FDCWD, path, 4096, &text, NULL) < 0)
-		return false;
-	for (rest = text; (child = strsep(&rest, " ")) && seen < RELATIVES_MOST;)
-		if (*child && ++seen && holds(child, own))
-			return true;
-	return false;
+	if (read_file(AT_FDCWD, path, 4096, &text, NULL) == 0)
+		for (rest = text; (child = strsep(&rest, " ")) && seen < RELATIVES_MOST;)
+			if (*child && ++seen && holds(child, number, own))
+				return true;
+	free(STEAL(text));
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	return read_file(AT_FDCWD, path, 4096, &text, NULL) == 0 && (rest = strrchr(text, ')')) &&
+	       sscanf(rest, ") %*c %31s", parent) == 1 && atoi(parent) != init &&
+	       holds(parent, number, own);
 }
 
 struct registration {
