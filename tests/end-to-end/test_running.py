@@ -88,9 +88,10 @@ def test_signals_are_forwarded(ward, name):
 def test_signals_at_the_end_of_a_command_do_not_change_its_exit_code(plain, level):
     """They find init gone already."""
     for _ in range(20):
-        process = plain.popen('run', '--level', level, '--', 'sh', '-c', 'echo ready; exit 3')
+        # A leak checker that is signalled at its work never comes to its end.
+        process = plain.popen('run', '--level', level, '--', 'sh', '-c', 'echo ready; exit 3', env={'ASAN_OPTIONS': 'detect_leaks=0'})
         process.stdout.readline()
-        while process.poll() is None:
+        for _ in range(300):
             process.send_signal(signal.SIGCONT)
         assert plain.finish(process).code == 3
 
