@@ -337,6 +337,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.require = walls_named(&flow->verdict.require),
 		.filter = {permissions->allow_calls, permissions->deny_calls},
 	};
+	sandbox->trap_messages = flow->verdict.network == NETWORK_RESTRICTED;
 	flow_limit_sandbox(flow, sandbox);
 	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));
 	if (sandbox->terminal)

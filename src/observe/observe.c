@@ -57,6 +57,8 @@ static const struct trap traps[] = {
 	{SYS_listen, "listen", TRAP_LISTEN, -1, -1, -1, -1, -1, -1, false},
 	{SYS_ioctl, "ioctl", TRAP_INTERFACE, -1, -1, -1, -1, -1, -1, false},
 	{SYS_sendto, "sendto", TRAP_SEND, -1, -1, -1, -1, -1, -1, false},
+	{SYS_sendmsg, "sendmsg", TRAP_MESSAGE, -1, -1, -1, -1, -1, -1, false},
+	{SYS_sendmmsg, "sendmmsg", TRAP_MESSAGE, -1, -1, -1, -1, -1, -1, false},
 	{SYS_socket, "socket", TRAP_SOCKET, -1, -1, -1, -1, -1, -1, false},
 	{SYS_kill, "kill", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
 	{SYS_tkill, "tkill", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},

@@ -92,6 +92,7 @@ enum trap_kind {
 	TRAP_CONNECT,
 	TRAP_BIND,
 	TRAP_SEND,
+	TRAP_MESSAGE, /* a send whose address lies in memory; of several the first counts */
 	TRAP_LISTEN,
 	TRAP_INTERFACE, /* a question about the interfaces of a socket's network */
 	TRAP_SOCKET,	/* of the Internet, where there must be none */

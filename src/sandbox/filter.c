@@ -553,11 +553,22 @@ static struct bpf_call calls[] = {
 	{462 /* mseal */, ALLOW},
 };
 
-void filter_trap_allocation(void)
+static void trap_call(int number)
 {
 	for (size_t i = 0; i < ELEMENTS(calls); i++)
-		if (calls[i].number == SYS_fallocate)
+		if (calls[i].number == number)
 			calls[i].action = NOTIFY;
+}
+
+void filter_trap_allocation(void)
+{
+	trap_call(SYS_fallocate);
+}
+
+void filter_trap_messages(void)
+{
+	trap_call(SYS_sendmsg);
+	trap_call(SYS_sendmmsg);
 }
 
 const struct bpf_call *filter_table(size_t *ret_count)

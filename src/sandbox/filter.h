@@ -33,6 +33,8 @@ const struct bpf_call *filter_table(size_t *ret_count);
 
 /* From here on the supervisor is shown fallocate as well, by which a disk fills without a write. */
 void filter_trap_allocation(void);
+/* And every message, because the address that one may have lies in memory. */
+void filter_trap_messages(void);
 /* With notify off, calls that the supervisor would be shown simply meet the other walls. rung: NULL
  * where nothing was lost. Returns the length, or -errno. */
 int filter_build(bool notify, const struct filter_changes *changes, const struct filter_rung *rung,

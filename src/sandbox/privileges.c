@@ -156,6 +156,8 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 		return 0;
 	if (sandbox->trap_allocation)
 		filter_trap_allocation();
+	if (sandbox->trap_messages && notify)
+		filter_trap_messages();
 	r = filter_build(notify, &sandbox->filter, lost ? &needs : NULL, program);
 	if (r < 0) {
 		errno = -r;

@@ -66,6 +66,7 @@ struct sandbox {
 	uint64_t files;		/* RLIMIT_NOFILE of the command; 0: as it is */
 	uint64_t memory_files;	/* bytes that /dev/shm may hold; 0: as it is */
 	bool trap_allocation;	/* fallocate is shown to the supervisor */
+	bool trap_messages;	/* and sendmsg: datagrams may be allowed somewhere */
 	unsigned require;	/* walls without which nothing is started */
 	struct filter_changes filter;
 };

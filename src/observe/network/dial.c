@@ -288,7 +288,7 @@ static void relay_dial(struct observer *observer, struct dial *dial)
 		finish_dial(observer, dial, r < 0 ? -r : EINTR);
 		return;
 	}
-	if (dial->trap->kind == TRAP_SEND)
+	if (dial->trap->kind != TRAP_CONNECT)
 		/* Inside, every address leads to a relay or to nobody. */
 		answer_continue(observer, dial->call.id);
 	else

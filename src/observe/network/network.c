@@ -164,7 +164,7 @@ void serve_internet(struct observer *observer, const struct seccomp_notif *call,
 		    socklen_t length)
 {
 	bool datagrams = socket_option(fd, SO_TYPE, 0) == SOCK_DGRAM;
-	bool sends = trap->kind == TRAP_SEND, host = is_host_socket(observer, fd), blocking;
+	bool sends = trap->kind != TRAP_CONNECT, host = is_host_socket(observer, fd), blocking;
 	struct target target;
 	enum host_access access;
 

@@ -5,16 +5,34 @@
 #include "network.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/un.h>
 
 static const char rule_network[] = "network none";
+
+/* Where a message has its address; false where it has none. */
+static bool find_address(const struct seccomp_notif *call, uint64_t *ret_place,
+			 socklen_t *ret_length)
+{
+	struct msghdr header = {0};
+	const size_t needed = offsetof(struct msghdr, msg_namelen) + sizeof(header.msg_namelen);
+
+	if (caller_bytes((pid_t)call->pid, call->data.args[1], &header, needed) < 0 ||
+	    !header.msg_name || header.msg_namelen == 0)
+		return false;
+	*ret_place = (uint64_t)(uintptr_t)header.msg_name;
+	/* The kernel takes no more either. */
+	*ret_length = MIN(header.msg_namelen, (socklen_t)sizeof(struct sockaddr_storage));
+	return true;
+}
 
 void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 		   const struct trap *trap)
 {
 	/* sendto: fd, buffer, length, flags, address, length; the others: fd, address, length */
 	int first = trap->kind == TRAP_SEND ? 4 : 1;
+	uint64_t place = call->data.args[first];
 	union {
 		struct sockaddr any;
 		struct sockaddr_un local;
@@ -28,13 +46,16 @@ void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 		refuse(observer, call, trap, "connect", "the network", rule_network, EACCES);
 		return;
 	}
+	if (trap->kind == TRAP_MESSAGE && !find_address(call, &place, &length)) {
+		answer_continue(observer, call->id);
+		return;
+	}
 	memset(&address, 0, sizeof(address));
 	if (length > sizeof(address)) {
 		answer(observer, call->id, EINVAL);
 		return;
 	}
-	if (length > 0 &&
-	    caller_bytes((pid_t)call->pid, call->data.args[first], &address, length) < 0) {
+	if (length > 0 && caller_bytes((pid_t)call->pid, place, &address, length) < 0) {
 		answer(observer, call->id, EFAULT);
 		return;
 	}
