@@ -371,8 +371,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		    ((*ret_error)->errnum != ESTALE && (*ret_error)->errnum != ERESTART))
 			break;
 	}
-	if (r == 0 && flow->published.count > 0 &&
-	    (flow->entry.listener < 0 || !(flow->entry.walls & WALL_BIT(WALL_NET_NAMESPACE)))) {
+	if (r == 0 && flow->published.count > 0 && !flow_can_connect(flow)) {
 		fail(ret_error, E_ENGINE,
 		     "ports cannot be published here: the sandbox has no "
 		     "network of its own, or nobody to carry them");

@@ -22,12 +22,32 @@ void flow_say(const struct flow *flow, const char *format, ...)
 		flow->audience->say(flow->audience->data, text);
 }
 
+bool flow_can_connect(const struct flow *flow)
+{
+	return flow->entry.listener >= 0 && flow->entry.walls & WALL_BIT(WALL_NET_NAMESPACE);
+}
+
+/* A list that cannot be honoured is said each time: the command will fail for it. */
+static void notice_unreachable(struct flow *flow)
+{
+	static const char text[] =
+		"no host of the list can be reached: on this machine the sandbox "
+		"has no network of its own, or nobody who could connect for it";
+
+	if (flow->verdict.network != NETWORK_RESTRICTED || flow_can_connect(flow) ||
+	    list_has(&flow->result->warnings, text))
+		return;
+	list_add(&flow->result->warnings, text);
+	flow_say(flow, "%s", text);
+}
+
 /* What this machine does not give is said: to a person once a session, in the result always. */
 void flow_notice_walls(struct flow *flow)
 {
 	_cleanup_free_ char *text =
 		ladder_explain(flow->entry.lost, flow->entry.abi, flow->verdict.network);
 
+	notice_unreachable(flow);
 	if (!text || list_has(&flow->result->warnings, text))
 		return;
 	list_add(&flow->result->warnings, text);

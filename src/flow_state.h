@@ -72,6 +72,8 @@ void flow_say(const struct flow *flow, const char *format, ...) _printf_(2, 3);
 /* flow_notice.c: walls that this machine does not give, variables that were dropped, what is
  * ignored in a policy; each once a session. */
 void flow_notice_walls(struct flow *flow);
+/* True if connections can be made for the command: it has a network of its own, and is seen. */
+bool flow_can_connect(const struct flow *flow);
 void flow_notice_environment(struct flow *flow);
 void flow_notice_policy(struct flow *flow);
 struct decision *flow_decided(struct flow *flow, const char *stage, const char *verdict,

@@ -96,6 +96,15 @@ def test_what_is_lost_is_said_once_a_session(place):
     assert second == ""
 
 
+@pytest.mark.parametrize("features", ["namespaces", "notify"])
+def test_a_list_of_hosts_that_cannot_be_honoured_is_said_and_nothing_is_reached(place, features):
+    code, said = poorer(place, features, [place.ward, "run", "--session", "one", "--allow-host", "localhost:1-65535", "--", "python3", "-c",
+                                          "import socket; socket.create_connection(('127.0.0.1', 9), 5)"])
+    assert code == 1 and "no host of the list can be reached" in said, said
+    code, said = poorer(place, features, [place.ward, "run", "--publish", "45871:80", "--", "touch", "ran"])
+    assert code == 125 and "cannot be published here" in said, said
+
+
 @pytest.mark.parametrize("features, missing", [("landlock,namespaces", "neither mount namespaces nor Landlock"),
                                                ("landlock,mount", "neither mount namespaces nor Landlock"),
                                                ("landlock,pidns", "neither pid namespaces nor Landlock")])
