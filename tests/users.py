@@ -17,7 +17,7 @@ import signal
 import subprocess
 
 PLACE = pathlib.Path('/var/tmp')
-TOGETHER = 2
+TOGETHER = 3
 
 
 def name_of(number):
