@@ -447,9 +447,11 @@ static struct dial *dial_new(struct observer *observer, const struct seccomp_not
 	if (!target->datagrams)
 		dial->shared =
 			is_shared((pid_t)call->pid, observer->observed->init, dial->number, fd);
+	/* It ticks as long as there is one. */
+	if (!observer->dials)
+		set_tick(observer);
 	observer->dials = dial;
 	observer->dial_count++;
-	set_tick(observer);
 	return dial;
 }
 

@@ -142,11 +142,14 @@ static void find_places(pid_t tid, int number, ino_t inode, struct places *ret_p
 	snprintf(own, sizeof(own), "socket:[%llu]", (unsigned long long)inode);
 	fds = opendir(path);
 	while (fds && seen++ < FDS_MOST && (entry = readdir(fds))) {
-		ssize_t length = readlinkat(dirfd(fds), entry->d_name, link, sizeof(link) - 1);
+		ssize_t length;
 		int fd = atoi(entry->d_name);
 
+		if (entry->d_name[0] == '.' || fd == number)
+			continue;
+		length = readlinkat(dirfd(fds), entry->d_name, link, sizeof(link) - 1);
 		link[MAX(length, 0)] = '\0';
-		if (strcmp(link, own) == 0 && fd != number && places.copy_count < COPIES_MOST)
+		if (strcmp(link, own) == 0 && places.copy_count < COPIES_MOST)
 			places.copies[places.copy_count++] = fd;
 		else if (strcmp(link, "anon_inode:[eventpoll]") == 0 &&
 			 places.poll_count < POLLS_MOST)
@@ -168,26 +171,45 @@ static bool holds(const char *pid, int number, const char *own)
 	return strcmp(link, own) == 0;
 }
 
+/* Most callers come again: what is known of the last one is kept. */
+static const char *parent_of(pid_t tid)
+{
+	static pid_t last;
+	static char parent[32];
+	_cleanup_free_ char *text = NULL;
+	char path[64], *rest;
+
+	if (tid == last)
+		return parent;
+	last = 0;
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	if (read_file(AT_FDCWD, path, 4096, &text, NULL) < 0 || !(rest = strrchr(text, ')')) ||
+	    sscanf(rest, ") %*c %31s", parent) != 1)
+		return NULL;
+	last = tid;
+	return parent;
+}
+
 bool is_shared(pid_t tid, pid_t init, int number, int copy)
 {
 	_cleanup_free_ char *text = NULL;
-	char path[64], own[64], parent[32], *rest, *child;
+	char path[64], own[64], *rest, *child;
+	const char *parent = parent_of(tid);
 	struct stat st;
 	int seen = 0;
 
 	if (fstat(copy, &st) < 0)
 		return false;
 	snprintf(own, sizeof(own), "socket:[%llu]", (unsigned long long)st.st_ino);
+	if (parent && atoi(parent) != init && holds(parent, number, own))
+		return true;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", tid, tid);
-	if (read_file(AT_FDCWD, path, 4096, &text, NULL) == 0)
-		for (rest = text; (child = strsep(&rest, " ")) && seen < RELATIVES_MOST;)
-			if (*child && ++seen && holds(child, number, own))
-				return true;
-	free(STEAL(text));
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	return read_file(AT_FDCWD, path, 4096, &text, NULL) == 0 && (rest = strrchr(text, ')')) &&
-	       sscanf(rest, ") %*c %31s", parent) == 1 && atoi(parent) != init &&
-	       holds(parent, number, own);
+	if (read_file(AT_FDCWD, path, 4096, &text, NULL) < 0)
+		return false;
+	for (rest = text; (child = strsep(&rest, " ")) && seen < RELATIVES_MOST;)
+		if (*child && ++seen && holds(child, number, own))
+			return true;
+	return false;
 }
 
 struct registration {
