@@ -5,7 +5,7 @@
  * traffic send PORT MEGABYTES    prints the seconds that they took
  * traffic connect PORT COUNT     prints the microseconds of the middle and of the mean connect
  *
- * The clients go to 127.0.0.1. */
+ * All go to 127.0.0.1, or where the variable TRAFFIC_AT says. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -34,6 +34,16 @@ static void die(const char *what)
 	exit(1);
 }
 
+static struct in_addr place(void)
+{
+	const char *text = getenv("TRAFFIC_AT");
+	struct in_addr address = {htonl(INADDR_LOOPBACK)};
+
+	if (text && inet_pton(AF_INET, text, &address) != 1)
+		die("TRAFFIC_AT");
+	return address;
+}
+
 static void drain(int fd)
 {
 	static char data[CHUNK];
@@ -51,7 +61,7 @@ static int serve(void)
 	socklen_t length = sizeof(address);
 	int listener = socket(AF_INET, SOCK_STREAM, 0);
 
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	address.sin_addr = place();
 	if (bind(listener, (struct sockaddr *)&address, length) < 0 || listen(listener, 4096) < 0 ||
 	    getsockname(listener, (struct sockaddr *)&address, &length) < 0)
 		die("serving");
@@ -83,7 +93,7 @@ static int reach(const char *port)
 				      .sin_port = htons((uint16_t)atoi(port))};
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	address.sin_addr = place();
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		die("connect");
 	return fd;
@@ -119,6 +129,8 @@ static int compare(const void *a, const void *b)
 
 static int connect_often(const char *port, long count)
 {
+	/* A connection that is reset leaves no port behind that would have to be waited for. */
+	const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
 	double *times = calloc((size_t)count, sizeof(*times)), sum = 0;
 
 	if (!times || count < 1)
@@ -129,6 +141,7 @@ static int connect_often(const char *port, long count)
 
 		times[i] = (now() - begun) * 1e6;
 		sum += times[i];
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 		close(fd);
 	}
 	qsort(times, (size_t)count, sizeof(*times), compare);
