@@ -58,6 +58,9 @@ static int read_ports(struct host_rule *rule, const char *text, struct error **r
 	if (text[length])
 		good = good &&
 		       read_number(text + length + 1, strlen(text + length + 1), UINT16_MAX, &to);
+	if (strncmp(text, "//", 2) == 0)
+		return refuse(ret_error, rule->pattern, "it is the address of a page",
+			      "write its host alone: example.org or example.org:443");
 	if (!good || from == 0 || from > to)
 		return refuse(ret_error, rule->pattern, "what follows the colon is no port",
 			      "write a port from 1 to 65535, or two with '-' between them; an IPv6 "

@@ -115,13 +115,16 @@ bool still_waiting(struct observer *observer, uint64_t id)
 void refuse(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
 	    const char *operation, const char *object, const char *rule, int error)
 {
+	struct denial *denial;
 	char program[32];
 
 	caller_name((pid_t)call->pid, program);
 	if (!still_waiting(observer, call->id))
 		return;
-	ledger_add(&observer->ledger, operation, object, trap->name, rule,
-		   *program ? program : NULL);
+	denial = ledger_add(&observer->ledger, operation, object, trap->name, rule,
+			    *program ? program : NULL);
+	if (denial && observer->settling)
+		denial->answer = (char *)observer->settling;
 	answer(observer, call->id, error);
 }
 

@@ -220,14 +220,18 @@ def test_datagrams_are_said_to_be_such(desk, world):
     desk.ready()
 
 
-def test_a_socket_is_asked_for_with_its_risk(desk, world):
+@pytest.mark.parametrize('key, says, answer', [('y', 'from the host', 'granted'), ('n', 'PermissionError', 'denied')])
+def test_a_socket_is_asked_for_with_its_risk(desk, world, key, says, answer):
     with unix_server(desk.ward.place / 'docker.sock') as path:
         desk.ward.file('greet.py', GREET)
         desk.sendline(f'ward run -- /usr/bin/python3 greet.py {path}')
         asked(desk, '(docker: equal to root)', 'can mount any file of this machine', f'unix {path}')
-        press(desk, 'y')
-        desk.expect_exact('from the host')
+        press(desk, key)
+        desk.expect_exact(says)
         desk.ready()
+        denial, = [record for record in desk.ward.records() if record['kind'] == 'run.end'][-1]['result']['attempts'][0]['denials']
+        assert (denial['operation'], denial['object'], denial['rule'], denial['answer']) == (
+            'unix', str(path), 'default: no sockets of the host', answer)
 
 
 def test_one_yes_covers_what_belongs_together(desk, world):

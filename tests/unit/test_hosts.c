@@ -144,7 +144,7 @@ static void what_is_no_pattern_is_refused_with_a_reason_and_a_hint(void **state)
 		{"example.org:1-2-3", "port"},
 		{"example.org:https", "port"},
 		{"registry:python", "port"},
-		{"https://example.org", "port"},
+		{"https://example.org", "address of a page"},
 		{"example.org/path", "more than a host"},
 		{"user@example.org", "more than a host"},
 		{"**", "star"},

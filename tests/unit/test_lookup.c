@@ -19,7 +19,9 @@
 #include <time.h>
 #include <cmocka.h>
 
-enum { HEADER = 12, PACKET = 4096, PATIENCE = 100, TOLD_MOST = 8192 };
+#include "dns_packet.h"
+
+enum { HEADER = 12, PATIENCE = 100, TOLD_MOST = 8192 };
 enum { A = 1, CNAME = 5, AAAA = 28 };
 enum { NOERROR, FORMERR, SERVFAIL, NXDOMAIN };
 
@@ -43,35 +45,6 @@ static struct scene {
 
 /* --- the server --------------------------------------------------------------------------------
  */
-
-struct packet {
-	uint8_t data[PACKET];
-	size_t length;
-};
-
-static void add(struct packet *packet, const void *data, size_t length)
-{
-	assert_true(length <= sizeof(packet->data) - packet->length);
-	memcpy(packet->data + packet->length, data, length);
-	packet->length += length;
-}
-
-static void add_16(struct packet *packet, unsigned value)
-{
-	add(packet, (uint8_t[]){value >> 8, value & 0xff}, 2);
-}
-
-static void add_name(struct packet *packet, const char *name)
-{
-	while (*name) {
-		size_t length = strcspn(name, ".");
-
-		add(packet, (uint8_t[]){length}, 1);
-		add(packet, name, length);
-		name += length + (name[length] == '.');
-	}
-	add(packet, "", 1);
-}
 
 static void add_record(struct packet *packet, const char *owner, unsigned type, uint32_t ttl,
 		       const void *data, size_t length)
@@ -167,7 +140,7 @@ static void serve_udp(void)
 {
 	struct sockaddr_in from;
 	socklen_t room = sizeof(from);
-	uint8_t data[PACKET];
+	uint8_t data[PACKET_ROOM];
 	ssize_t got;
 
 	while ((got = recvfrom(scene.udp, data, sizeof(data), MSG_DONTWAIT,
@@ -183,7 +156,7 @@ static void serve_udp(void)
 
 static void serve_tcp(void)
 {
-	uint8_t data[PACKET];
+	uint8_t data[PACKET_ROOM];
 	ssize_t got;
 
 	if (scene.peer < 0)

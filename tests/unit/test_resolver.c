@@ -10,7 +10,9 @@
 #include <sys/un.h>
 #include <cmocka.h>
 
-enum { HEADER = 12, ROOM = 512, QUERY_ROOM = 1024 };
+#include "dns_packet.h"
+
+enum { HEADER = 12, ROOM = 512 };
 enum {
 	A = 1,
 	NS = 2,
@@ -28,11 +30,6 @@ enum { IN = 1, CHAOS = 3 };
 enum { NOERROR, FORMERR, SERVFAIL, NXDOMAIN, NOTIMP, REFUSED };
 enum { TABLE_SIZE = 65000 };
 
-struct packet {
-	uint8_t data[QUERY_ROOM];
-	size_t length;
-};
-
 struct answer {
 	size_t length; /* of the whole reply; 0 where there was none */
 	uint16_t id, flags;
@@ -44,30 +41,6 @@ struct answer {
 	uint8_t opt[11]; /* the record as it came, where additionals is 1 */
 	uint8_t raw[ROOM];
 };
-
-static void add(struct packet *packet, const void *data, size_t length)
-{
-	assert_true(length <= sizeof(packet->data) - packet->length);
-	memcpy(packet->data + packet->length, data, length);
-	packet->length += length;
-}
-
-static void add_16(struct packet *packet, unsigned value)
-{
-	add(packet, (uint8_t[]){value >> 8, value & 0xff}, 2);
-}
-
-static void add_name(struct packet *packet, const char *name)
-{
-	while (*name) {
-		size_t length = strcspn(name, ".");
-
-		add(packet, (uint8_t[]){length}, 1);
-		add(packet, name, length);
-		name += length + (name[length] == '.');
-	}
-	add(packet, "", 1);
-}
 
 static void add_opt(struct packet *packet, uint8_t version, unsigned flags)
 {

@@ -70,7 +70,7 @@ void network_refuse(struct observer *observer, const struct seccomp_notif *call,
 		probe_refuse(observer, call, trap, target, rule);
 		return;
 	}
-	if (!final && wish_add(observer, call, trap, &wish))
+	if (!final && wish_add(observer, call, trap, &wish, rule))
 		return;
 	caller_name((pid_t)call->pid, program);
 	if (!still_waiting(observer, call->id))

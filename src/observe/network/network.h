@@ -37,9 +37,9 @@ void probe_forget(struct observer *observer, const struct target *target);
 void probe_note(struct observer *observer);
 
 /* wish.c: lets the call wait until somebody has answered; false where nobody can. The texts of the
- * wish are copied. */
+ * wish are copied. rule: what refuses it as long as there is none. */
 bool wish_add(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
-	      const struct wish *wish);
+	      const struct wish *wish, const char *rule);
 /* Those whose callers are gone go away. */
 void wish_sweep(struct observer *observer);
 void wish_done(struct observer *observer);

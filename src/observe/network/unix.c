@@ -155,7 +155,8 @@ void connect_unix(struct observer *observer, const struct seccomp_notif *call,
 		answer(observer, call->id, ENOENT); /* as if it did not run */
 	else if (host == -2 &&
 		 wish_add(observer, call, trap,
-			  &(struct wish){.operation = "unix", .object = real, .protocol = "unix"}))
+			  &(struct wish){.operation = "unix", .object = real, .protocol = "unix"},
+			  rule_unix))
 		; /* it waits for an answer */
 	else if (host == -2)
 		refuse(observer, call, trap, "unix", real, rule_unix, EACCES);

@@ -13,8 +13,8 @@ struct asking {
 	struct seccomp_notif call;
 	const struct trap *trap;
 	struct wish wish;
-	char operation[16], protocol[8], program[32], host[TARGET_NAME], address[64], warning[256],
-		object[TEXT];
+	char operation[16], protocol[8], program[32], host[TARGET_NAME], address[64], warning[512],
+		rule[512], object[TEXT];
 };
 
 static const char *keep(const char *text, char *room, size_t size)
@@ -33,7 +33,7 @@ static void write_key(const struct wish *wish, char key[static TEXT])
 }
 
 bool wish_add(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
-	      const struct wish *wish)
+	      const struct wish *wish, const char *rule)
 {
 	struct asking *asking, **last = &observer->asking;
 	char key[TEXT];
@@ -50,6 +50,7 @@ bool wish_add(struct observer *observer, const struct seccomp_notif *call, const
 	asking->trap = trap;
 	asking->wish = *wish;
 	asking->wish.number = ++observer->wishes;
+	(void)keep(rule, asking->rule, sizeof(asking->rule));
 	asking->wish.pid = (pid_t)call->pid;
 	caller_name((pid_t)call->pid, asking->program);
 	asking->wish.program = asking->program;
@@ -109,10 +110,9 @@ void observer_permit(struct observer *observer, const char *permission)
 static void note(struct observer *observer, const struct asking *asking, const char *answer)
 {
 	const struct wish *wish = &asking->wish;
-	struct denial *denial = ledger_add(
-		&observer->ledger, wish->operation, wish->object, asking->trap->name,
-		observer->observed->restricted ? "network: not on the list" : "network none",
-		*wish->program ? wish->program : NULL);
+	struct denial *denial =
+		ledger_add(&observer->ledger, wish->operation, wish->object, asking->trap->name,
+			   asking->rule, *wish->program ? wish->program : NULL);
 
 	if (!denial)
 		return;
