@@ -435,6 +435,39 @@ def test_caller_that_is_killed_while_it_connects(world, place):
     assert code == REFUSED, said
 
 
+SHARED = r'''
+import os, select, socket, sys, time
+address = socket.getaddrinfo("refusing.example", int(sys.argv[1]), socket.AF_INET, socket.SOCK_STREAM)[0][4]
+s = socket.socket(); s.setblocking(False); s.connect_ex(address); select.select([], [s], [], 5); time.sleep(0.1)
+child = os.fork()
+if child == 0: time.sleep(5); os._exit(0)
+for _ in range(4):
+    s.connect_ex(address); select.select([], [s], [], 1); time.sleep(0.1)
+    try: print(s.recv(1))
+    except OSError as e: print(e)
+os.kill(child, 9)
+print("tried", address[0])
+'''
+
+
+def test_shared_socket_that_was_handed_in_and_failed(world, place):
+    """A process that shares it keeps it from being replaced; connected itself, it would go to the resolver's address on the host's network."""
+    world.name("refusing.example", WEB)
+    port = world.unused()
+    code, said = world.call("ip", "address", "replace", "198.18.0.1/32", "dev", "lo")
+    assert code == 0, said
+    with world.inside("127.0.0.1"):
+        server = socket.create_server(("198.18.0.1", port))
+    world.closing.callback(server.close)
+    with world.inside("127.0.0.1"), socket.create_connection(("198.18.0.1", port), 5):
+        server.accept()[0].close()  # who may go out by the host's network gets there
+    server.settimeout(0)
+    code, said = place.sandboxed([PYTHON, "-c", SHARED, str(port)], to(f"refusing.example:{port}"))
+    assert code == 0 and "tried 198.18.0.1" in said, said
+    with pytest.raises(BlockingIOError):
+        server.accept()
+
+
 def test_storm_reaches_nothing_that_was_not_allowed(world, place):
     """All calls about sockets at once, raced and killed: nobody hears of it who was not to, and ward is in order after it."""
     reached = []

@@ -444,9 +444,10 @@ static struct dial *dial_new(struct observer *observer, const struct seccomp_not
 	dial->only_v6 = dial->family == AF_INET6 &&
 			getsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, &length) == 0 &&
 			only_v6;
-	if (!target->datagrams)
-		dial->shared =
-			is_shared((pid_t)call->pid, observer->observed->init, dial->number, fd);
+	/* What was handed in before and failed is replaced: connected itself, it would leave by the
+	 * host's network. */
+	dial->shared = !target->datagrams && !is_host_socket(observer, fd) &&
+		       is_shared((pid_t)call->pid, observer->observed->init, dial->number, fd);
 	/* It ticks as long as there is one. */
 	if (!observer->dials)
 		set_tick(observer);
