@@ -21,7 +21,7 @@ static const int passed_on[] = {SIGINT,	 SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 				SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
 
 /* How often a pump is moved before a question: as much as a program has printed just before. */
-enum { PASSES = 16 };
+enum { SETTLE_MS = 20, PASSES = 16 };
 
 /* After a kill, how long the caller's reader may take for what is still in our buffers. */
 static const uint64_t flush_ns = 1000000000;
@@ -278,6 +278,16 @@ static void pass_on(struct run *run)
 			;
 }
 
+/* What was written to a terminal can be read from its other side only a moment later. */
+static void pass_on_screen(struct run *run)
+{
+	struct pollfd more = {.fd = run->screen ? run->screen->from : -1, .events = POLLIN};
+
+	for (int n = 0; n < PASSES && run->screen && poll(&more, 1, SETTLE_MS) > 0; n++)
+		if (!pump_move(run->screen))
+			return;
+}
+
 /* Whoever draws on a screen, or edits a line, draws anew when the window changes; that it changes
  * back at once makes no difference. */
 static void draw_anew(struct run *run)
@@ -305,6 +315,7 @@ static void draw_anew(struct run *run)
 void run_pause(struct run *run)
 {
 	pass_on(run);
+	pass_on_screen(run);
 	if (screen_is_owned(&run->drawn))
 		(void)cgroup_freeze_soon(run->watch.group);
 	watch_pause(&run->watch);
