@@ -260,9 +260,9 @@ def test_the_python_prompt_works(screen):
 
 
 def test_top_shows_the_sandboxs_own_processes(terminal):
-    text = terminal.does('ward run -- top -b -n 1 | cat')
+    text = terminal.does('ward run --approval never -- top -b -n 1 | cat')
     assert 'Tasks:' in text and 'top' in text and 'pytest' not in text
-    terminal.type('ward run -- top -d 1', 'Tasks:')
+    terminal.type('ward run --approval never -- top -d 1', 'Tasks:')
     time.sleep(0.5)
     terminal.send('q')
     terminal.ready()

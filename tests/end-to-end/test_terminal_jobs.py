@@ -217,7 +217,7 @@ def test_a_shell_inside_has_job_control(terminal):
 
 def test_programs_in_a_shell_inside_get_the_keys(screen):
     screen.type("ward run --env 'PS1=INNER$ ' -- bash --norc --noprofile -i", 'INNER$ ')
-    screen.type('seq 1000 | less', '\n22')
+    screen.type('seq 1000 | LESSHISTFILE=- less', '\n22')
     time.sleep(0.3)
     screen.send('q')
     screen.expect_exact('INNER$ ')
@@ -260,7 +260,7 @@ def test_less_and_top_on_a_real_screen(tmux):
     tmux.shows('\n500\n')
     tmux.keys('q')
     tmux.shows('READY>')
-    tmux.keys(f'{binary} run -- top -d 1', 'Enter')
+    tmux.keys(f'{binary} run --approval never -- top -d 1', 'Enter')
     tmux.shows('%Cpu')
     tmux.keys('q')
     assert wait_until(lambda: tmux.screen().rstrip().endswith('READY>'))
