@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ASKING_MOST = 64, TEXT = 4200 };
+enum { ASKING_MOST = 1024, TEXT = 4200 };
 
 struct asking {
 	struct asking *next;
