@@ -17,6 +17,7 @@ static const char rule_masked[] = "default: secrets are masked";
 static const char rule_native[] = "the system's own file permissions";
 static const char rule_beside[] =
 	"default: nothing new beside a secret, where Landlock stands alone";
+static const char rule_by_product[] = "default: by-products are not worth a question";
 static const char rule_set_id[] = "no set-user-id or set-group-id files";
 
 static bool is_process_directory(const char *path)
@@ -112,6 +113,11 @@ void refuse_file(struct observer *observer, const struct seccomp_notif *call,
 {
 	const struct wish wish = {.operation = operation, .object = path, .tree = tree};
 
+	if ((rule == rule_outside || rule == rule_masked) &&
+	    path_is_among(path, observer->observed->by_products)) {
+		refuse(observer, call, trap, operation, path, rule_by_product, error);
+		return;
+	}
 	if (permit_never(observer, path) || !is_given_in_place(trap) ||
 	    !wish_add(observer, call, trap, &wish, rule))
 		refuse(observer, call, trap, operation, path, rule, error);

@@ -41,6 +41,7 @@ struct observed {
 	bool restricted;	    /* there is a list, and hosts is it; else none may be reached */
 	bool asks;		    /* somebody can be asked: what is missing waits as a wish */
 	const struct list *never;   /* files that nobody can grant: paths and patterns */
+	const struct list *by_products; /* patterns of files that nobody is asked about */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
 	const struct masks *masks;  /* what is hidden, by mounts or without */
 	const struct masks *covered; /* the masks that are renewed when they fall; NULL: none */
