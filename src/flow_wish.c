@@ -188,6 +188,15 @@ static void describe_file(const struct wish *wish, struct buffer *note)
 	}
 }
 
+/* What is written over or removed outside the workspace nobody brings back. */
+static bool destroys(const struct wish *wish)
+{
+	struct stat st;
+
+	return is_file(wish) && strcmp(wish->operation, "read") != 0 &&
+	       lstat(wish->object, &st) == 0;
+}
+
 /* "docker: equal to root", "udp, which is 10.1.2.3", "registry:python: pypi.org". Caller frees. */
 static char *make_note(const struct wish *wish, const struct known_socket *socket, const char *set,
 		       const struct list *set_grants)
@@ -302,6 +311,7 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 	struct ask question = {.kind = ASK_IN_PLACE,
 			       .program = asked.program,
 			       .verb = verb_of(wish),
+			       .destroys = destroys(wish),
 			       .object = asked.object,
 			       .note = note,
 			       .why = why,

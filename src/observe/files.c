@@ -100,7 +100,8 @@ static bool would_be_tried(enum trap_kind kind, uint64_t flags, bool exists, con
 	}
 }
 
-/* Owners, attributes and nodes are given by starting again: they are rare, and more than a name. */
+/* Owners, attributes and nodes are asked for by starting again: they are rare, and more than a
+ * name. On what is granted already they are done like everything else. */
 static bool is_given_in_place(const struct trap *trap)
 {
 	return trap->number != SYS_mknod && trap->number != SYS_mknodat &&
@@ -149,8 +150,7 @@ enum judgement judge(struct observer *observer, const struct seccomp_notif *call
 	}
 	if (path_is_under(path, "/dev") && exists && kind == TRAP_OPEN)
 		return JUDGED_FREE; /* a device that the sandbox has is there to be used */
-	if (is_given_in_place(trap) &&
-	    permit_covers(observer, kind == TRAP_REMOVE ? PERMIT_DELETE : PERMIT_WRITE, path))
+	if (permit_covers(observer, kind == TRAP_REMOVE ? PERMIT_DELETE : PERMIT_WRITE, path))
 		return JUDGED_GRANTED;
 	if (possible_outside(observer, kind, exists, st, path))
 		refuse_file(observer, call, trap, operation, path, is_tree(kind, trap, exists, st),
