@@ -8,6 +8,7 @@
 #include "decide/remember.h"
 #include "escalate/explain.h"
 #include "escalate/keep.h"
+#include "record/asked.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -248,6 +249,29 @@ static int reject(struct flow *flow, const struct answer *answer, struct error *
 			  flow->key.covers ? flow->key.covers : "...");
 }
 
+/* The program that calls ward has asked its user: what was put there, and nothing else, is
+ * answered. 1: so it is. */
+static int take_asked(struct flow *flow, struct error **ret_error)
+{
+	_cleanup_free_ char *by = NULL;
+	struct ask question = {.kind = ASK_BEFORE, .why = flow->verdict.reason};
+	struct answer answer = {.kind = ANSWER_APPROVE, .scope = SCOPE_ONCE};
+	_cleanup_list_ struct list grants = {0};
+	int r;
+
+	if (!flow->request->asked || !asked_take(flow->state, flow->request->asked, flow->key.exact,
+						 &flow->verdict.wanted, &by))
+		return 0;
+	answer.by = by;
+	for (size_t i = 0; i < flow->verdict.wanted.count; i++)
+		list_add(&grants, flow->verdict.wanted.items[i]);
+	r = settle(flow, "ask", &question, &answer, &grants, ret_error);
+	if (r == 0)
+		r = flow_judge(flow, ret_error);
+	flow->result->source = "person";
+	return r < 0 ? r : 1;
+}
+
 /* Before the first attempt. */
 int flow_ask_first(struct flow *flow, struct error **ret_error)
 {
@@ -255,8 +279,10 @@ int flow_ask_first(struct flow *flow, struct error **ret_error)
 	_cleanup_list_ struct list grants = {0}, domains = {0};
 	_cleanup_free_ char *command = NULL, *code = NULL;
 	struct answer answer = {0};
-	int r;
+	int r = take_asked(flow, ret_error);
 
+	if (r != 0)
+		return MIN(r, 0);
 	if (list_has(&flow->verdict.wanted, "profile code-net")) {
 		r = flow_domains(flow, &domains, ret_error);
 		if (r < 0)
