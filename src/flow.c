@@ -432,6 +432,8 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.published = &flow->published,
 		.restricted = flow->verdict.network == NETWORK_RESTRICTED,
 		.asks = flow_may_ask_in_place(flow),
+		.never = &flow->verdict.permissions.never,
+		.by_products = &flow->verdict.permissions.by_products,
 		.sockets = &flow->verdict.permissions.sockets,
 		.covered = (flow->entry.walls & masked) == masked ? &flow->masks : NULL,
 		.texts = &flow->entry.texts,

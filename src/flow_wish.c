@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
 	QUESTIONS_MOST = 32, /* in one run: a program must not be able to wear a person down */
@@ -61,11 +62,23 @@ static bool is_socket(const struct wish *wish)
 	return strcmp(wish->operation, "unix") == 0;
 }
 
-/* Exactly what it wants. Where a name is allowed and leads to an address that must be named itself,
- * that address. */
+static bool is_file(const struct wish *wish)
+{
+	static const char *const operations[] = {"read", "write", "delete"};
+
+	for (size_t i = 0; i < ELEMENTS(operations); i++)
+		if (strcmp(wish->operation, operations[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Exactly what it wants; of a directory all that lies in it. Where a name is allowed and leads to
+ * an address that must be named itself, that address. */
 static void add_permission(const struct wish *wish, struct list *grants)
 {
-	if (is_socket(wish) || !wish->warning || !wish->address)
+	if (wish->tree)
+		list_add_printf(grants, "%s %s/**", wish->operation, wish->object);
+	else if (!wish->warning || !wish->address)
 		list_add_printf(grants, "%s %s", wish->operation, wish->object);
 	else if (strchr(wish->address, ':'))
 		list_add_printf(grants, "connect [%s]:%u", wish->address, wish->port);
@@ -91,7 +104,7 @@ static bool is_granted(const struct flow *flow, const struct wish *wish, const c
 	struct in6_addr address;
 	bool granted = list_has(&flow->granted, permission);
 
-	if (granted || is_socket(wish))
+	if (granted || !wish->host) /* files are the observer's to know */
 		return granted;
 	for (size_t i = 0; i < flow->granted.count; i++)
 		if (strncmp(flow->granted.items[i], "connect ", 8) == 0)
@@ -130,7 +143,7 @@ static char *find_set(const struct flow *flow, const struct wish *wish, const ch
 	struct sets_places places;
 	char *name;
 
-	if (is_socket(wish) || wish->warning)
+	if (!wish->host || wish->warning)
 		return NULL;
 	flow_places(flow, &writable, &places);
 	name = sets_of(wish->host, wish->port, wish->program, &places, &hosts, &suggested);
@@ -157,6 +170,24 @@ static void describe_set(const char *set, const struct list *set_grants, struct 
 		buffer_printf(note, " and %zu more", set_grants->count - 1 - shown);
 }
 
+/* What is there now, for it is what could be lost. */
+static void describe_file(const struct wish *wish, struct buffer *note)
+{
+	char size[SIZE_TEXT];
+	struct stat st;
+
+	if (lstat(wish->object, &st) < 0) {
+		buffer_add_text(note, wish->tree ? "a new directory and all in it" : "a new file");
+	} else if (S_ISDIR(st.st_mode)) {
+		buffer_add_text(note, wish->tree ? "the directory and all in it" : "a directory");
+	} else if (S_ISREG(st.st_mode)) {
+		size_text((uint64_t)st.st_size, size);
+		buffer_printf(note, "a file of %s", size);
+		if (st.st_nlink > 1)
+			buffer_printf(note, ", with %ju other names", (uintmax_t)st.st_nlink - 1);
+	}
+}
+
 /* "docker: equal to root", "udp, which is 10.1.2.3", "registry:python: pypi.org". Caller frees. */
 static char *make_note(const struct wish *wish, const struct known_socket *socket, const char *set,
 		       const struct list *set_grants)
@@ -165,7 +196,9 @@ static char *make_note(const struct wish *wish, const struct known_socket *socke
 
 	if (socket)
 		buffer_printf(&note, "%s: %s", socket->name, socket->means);
-	else if (strcmp(wish->protocol, "udp") == 0)
+	else if (is_file(wish))
+		describe_file(wish, &note);
+	else if (wish->protocol && strcmp(wish->protocol, "udp") == 0)
 		buffer_add_text(&note, "udp");
 	if (note.length && (wish->warning || set))
 		buffer_add_text(&note, ", ");
@@ -176,12 +209,26 @@ static char *make_note(const struct wish *wish, const struct known_socket *socke
 	return buffer_steal(&note);
 }
 
+/* What it wants to do with it; NULL where the object says it all. */
+static const char *verb_of(const struct wish *wish)
+{
+	static const char *const verbs[][2] = {
+		{"read", "to read"}, {"write", "to write"}, {"delete", "to delete"}};
+
+	for (size_t i = 0; i < ELEMENTS(verbs); i++)
+		if (strcmp(wish->operation, verbs[i][0]) == 0)
+			return verbs[i][1];
+	return NULL;
+}
+
 static char *make_why(const struct wish *wish, const struct known_socket *socket)
 {
 	_cleanup_buffer_ struct buffer why = {0};
 
 	if (socket)
 		buffer_printf(&why, "a socket of the host; %s", socket->risk);
+	else if (is_file(wish))
+		buffer_printf(&why, "%s; the call waits, and nothing was changed yet", wish->rule);
 	else if (is_socket(wish))
 		buffer_add_text(&why, "a socket of the host: whatever listens there runs outside "
 				      "the sandbox, and does what it is told");
@@ -254,6 +301,7 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 					    &asked};
 	struct ask question = {.kind = ASK_IN_PLACE,
 			       .program = asked.program,
+			       .verb = verb_of(wish),
 			       .object = asked.object,
 			       .note = note,
 			       .why = why,
@@ -275,7 +323,7 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 		return "denied";
 	}
 	for (size_t i = 0; i < grants->count; i++)
-		observer_permit(flow->observer, grants->items[i]);
+		observer_permit(flow->observer, grants->items[i], /* term= */ NULL);
 	return "granted";
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Paths as text. */
 #include "path.h"
+#include "list.h"
 #include "buffer.h"
 
 #include <ctype.h>
@@ -114,6 +115,15 @@ bool path_is_under(const char *path, const char *directory)
 		return path[0] == '/';
 	return strncmp(path, directory, length) == 0 &&
 	       (path[length] == '\0' || path[length] == '/');
+}
+
+bool path_is_among(const char *path, const struct list *patterns)
+{
+	for (size_t i = 0; patterns && i < patterns->count; i++)
+		if (path_is_under(path, patterns->items[i]) ||
+		    path_matches(patterns->items[i], path, NULL))
+			return true;
+	return false;
 }
 
 bool path_has_glob(const char *path)

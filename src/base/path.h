@@ -18,6 +18,9 @@ char *path_resolve(const char *base, const char *home, const char *path);
 char *path_expand(const char *path, char *name, size_t size, const char **ret_fault);
 /* True if path is directory itself or lies below it; both absolute and normalised. */
 bool path_is_under(const char *path, const char *directory);
+/* True if one of the patterns means the path, or something above it that has no glob. */
+struct list;
+bool path_is_among(const char *path, const struct list *patterns);
 bool path_has_glob(const char *path);
 /* `*`, `?` and `[...]` stay within one component, a component of two stars spans any number of
  * them, none included. Linear in practice and bounded always: a pattern that would take too long

@@ -96,6 +96,21 @@ int parse_count(const char *text, uint64_t *ret_count, struct error **ret_error)
 	return 0;
 }
 
+void size_text(uint64_t bytes, char text[static SIZE_TEXT])
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	double size = (double)bytes / 1024;
+	size_t unit = 0;
+
+	if (bytes < 1024) {
+		snprintf(text, SIZE_TEXT, "%u byte%s", (unsigned)bytes, bytes == 1 ? "" : "s");
+		return;
+	}
+	for (; size >= 1024 && unit + 1 < ELEMENTS(units); unit++)
+		size /= 1024;
+	snprintf(text, SIZE_TEXT, "%.1f %s", size, units[unit]);
+}
+
 uint64_t monotonic_ns(void)
 {
 	struct timespec now;

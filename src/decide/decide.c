@@ -441,6 +441,7 @@ void verdict_done(struct verdict *verdict)
 	list_done(&permissions->never);
 	list_done(&permissions->own);
 	list_done(&permissions->not_deny_names);
+	list_done(&permissions->by_products);
 	list_done(&permissions->sockets);
 	host_rules_done(&permissions->hosts);
 	list_done(&permissions->publish);

@@ -19,6 +19,7 @@ struct permissions {
 	struct list not_deny_names; /* last components that no default rule means */
 	struct list never; /* paths and patterns that no answer opens: ward's own, and what was said
 			      to be closed or read-only */
+	struct list by_products; /* patterns of what is not worth a question */
 	struct list own; /* directories of ward's own: a name that is not there could be made by the
 			    command where that is writable */
 	struct list sockets;	 /* real paths of host sockets */

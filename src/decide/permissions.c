@@ -2,6 +2,7 @@
 /* From what the built-in policy, the policy files, the flags and the answers say to what the walls
  * are built from. */
 #include "permissions.h"
+#include "byproducts.h"
 #include "network.h"
 #include "secrets.h"
 #include "sockets.h"
@@ -141,6 +142,7 @@ static void deny_defaults(const struct surroundings *surroundings, const char *w
 			deny_home(homes[i], permissions);
 	}
 	deny_own(surroundings, homes, ELEMENTS(homes), permissions);
+	by_products_add(surroundings->home, &permissions->by_products);
 }
 
 /* Where a rule stands, for what is wrong with it. */

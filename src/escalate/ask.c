@@ -226,7 +226,8 @@ static void add_wish(struct lines *lines, const struct ask *ask)
 	lines_begin(lines, "", indent);
 	lines_add(lines, STYLE_STRONG, WRAP_WORDS, "ward asks: ");
 	add_quoted(&text, given(ask->program) ? ask->program : "it");
-	buffer_add_text(&text, " wants ");
+	buffer_printf(&text, " wants %s%s", given(ask->verb) ? ask->verb : "",
+		      given(ask->verb) ? " " : "");
 	add_quoted(&text, ask->object ? ask->object : "");
 	lines_add_some(lines, STYLE_STRONG, WRAP_EXACT, buffer_text(&text), text.length,
 		       FIELD_MOST);

@@ -59,7 +59,7 @@ struct ask {
 
 	/* ASK_IN_PLACE: who wants what ("pip", "packages.example:443"), and what is to be known of
 	 * it ("udp", "docker: equal to root"). */
-	const char *program, *object, *note;
+	const char *program, *verb, *object, *note; /* verb: "to write", or NULL */
 	/* The named set that it belongs to ("registry:python"), what a yes to all of that creates,
 	 * and the rule for it; NULL: none. */
 	const char *set;

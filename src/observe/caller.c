@@ -365,6 +365,7 @@ int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 	char whole[2 * PATH_MAX], *parent, *name;
 	int r = absolute(tid, dirfd, path, whole, sizeof(whole));
 
+	ret_found->granted = false;
 	if (r == 0)
 		r = write_out_links(root, tid, whole, sizeof(whole));
 	if (r < 0)
@@ -426,6 +427,7 @@ int caller_find_name(int root, pid_t tid, int dirfd, const char *path, struct sp
 	size_t length = strlen(path);
 	int r = absolute(tid, dirfd, path, whole, sizeof(whole));
 
+	ret_spot->granted = false;
 	if (r == 0)
 		r = write_out_links(root, tid, whole, sizeof(whole));
 	if (r == 0)

@@ -17,6 +17,7 @@ struct found {
 	struct stat st;		 /* of the object, if it exists */
 	char path[PATH_MAX];	 /* canonical, as seen in the sandbox */
 	char name[NAME_MAX + 1]; /* the last component, where the object does not exist */
+	bool granted;		 /* by a person: the host's view of it is meant */
 };
 
 /* 0 or -errno: memory that cannot be read is -EFAULT, a path that is too long -ENAMETOOLONG. */
@@ -51,6 +52,7 @@ struct spot {
 	bool exists;
 	struct stat st;	     /* of what lies there, if it exists */
 	char path[PATH_MAX]; /* canonical, as seen in the sandbox */
+	bool granted;	     /* as above */
 };
 
 /* Finds path as the caller would, through root. dirfd is the caller's (or AT_FDCWD). follow: the

@@ -17,6 +17,7 @@ static const char rule_masked[] = "default: secrets are masked";
 static const char rule_native[] = "the system's own file permissions";
 static const char rule_beside[] =
 	"default: nothing new beside a secret, where Landlock stands alone";
+static const char rule_by_product[] = "default: by-products are not worth a question";
 static const char rule_set_id[] = "no set-user-id or set-group-id files";
 
 static bool is_process_directory(const char *path)
@@ -99,35 +100,84 @@ static bool would_be_tried(enum trap_kind kind, uint64_t flags, bool exists, con
 	}
 }
 
-bool judge(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
-	   enum trap_kind kind, uint64_t flags, bool exists, const struct stat *st,
-	   const char *path)
+/* Owners, attributes and nodes are given by starting again: they are rare, and more than a name. */
+static bool is_given_in_place(const struct trap *trap)
+{
+	return trap->number != SYS_mknod && trap->number != SYS_mknodat &&
+	       change_is_given_in_place(trap->number);
+}
+
+void refuse_file(struct observer *observer, const struct seccomp_notif *call,
+		 const struct trap *trap, const char *operation, const char *path, bool tree,
+		 const char *rule, int error)
+{
+	const struct wish wish = {.operation = operation, .object = path, .tree = tree};
+
+	if ((rule == rule_outside || rule == rule_masked) &&
+	    path_is_among(path, observer->observed->by_products)) {
+		refuse(observer, call, trap, operation, path, rule_by_product, error);
+		return;
+	}
+	if (permit_never(observer, path) || !is_given_in_place(trap) ||
+	    !wish_add(observer, call, trap, &wish, rule))
+		refuse(observer, call, trap, operation, path, rule, error);
+}
+
+/* What the kernel would open or make there is a directory: a grant of it is one of all it holds. */
+static bool is_tree(enum trap_kind kind, const struct trap *trap, bool exists,
+		    const struct stat *st)
+{
+	if (exists)
+		return S_ISDIR(st->st_mode) && (kind == TRAP_REMOVE || kind == TRAP_OPEN);
+	return trap->number == SYS_mkdir || trap->number == SYS_mkdirat;
+}
+
+enum judgement judge(struct observer *observer, const struct seccomp_notif *call,
+		     const struct trap *trap, enum trap_kind kind, uint64_t flags, bool exists,
+		     const struct stat *st, const char *path)
 {
 	const char *operation = kind == TRAP_REMOVE ? "delete" : "write", *rule = NULL;
 	bool names = (kind >= TRAP_MAKE && kind <= TRAP_LINK) || (kind == TRAP_OPEN && !exists);
+	int error = path_is_under(path, "/proc") ? EROFS : EACCES;
 
 	if (!would_be_tried(kind, flags, exists, st))
-		return false;
+		return JUDGED_FREE;
 	if (may_write(observer, path, &rule)) {
 		if (!names || !observer->observed->alone || !lies_beside_denied(observer, path))
-			return false;
+			return JUDGED_FREE;
 		rule = rule_beside; /* as Landlock would say, if it were asked */
 	}
 	if (path_is_under(path, "/dev") && exists && kind == TRAP_OPEN)
-		return false; /* a device that the sandbox has is there to be used */
-	refuse(observer, call, trap, operation, path,
-	       rule						    ? rule
-	       : possible_outside(observer, kind, exists, st, path) ? rule_outside
-								    : rule_native,
-	       path_is_under(path, "/proc") ? EROFS : EACCES);
-	return true;
+		return JUDGED_FREE; /* a device that the sandbox has is there to be used */
+	if (is_given_in_place(trap) &&
+	    permit_covers(observer, kind == TRAP_REMOVE ? PERMIT_DELETE : PERMIT_WRITE, path))
+		return JUDGED_GRANTED;
+	if (possible_outside(observer, kind, exists, st, path))
+		refuse_file(observer, call, trap, operation, path, is_tree(kind, trap, exists, st),
+			    rule ? rule : rule_outside, error);
+	else /* nobody is asked for what would fail all the same */
+		refuse(observer, call, trap, operation, path, rule ? rule : rule_native, error);
+	return JUDGED_ANSWERED;
 }
 
+/* False if it is answered. */
 static bool judge_found(struct observer *observer, const struct seccomp_notif *call,
 			const struct trap *trap, enum trap_kind kind, uint64_t flags,
-			const struct found *found)
+			struct found *found)
 {
-	return judge(observer, call, trap, kind, flags, found->exists, &found->st, found->path);
+	enum judgement judgement =
+		judge(observer, call, trap, kind, flags, found->exists, &found->st, found->path);
+
+	found->granted = judgement == JUDGED_GRANTED;
+	return judgement != JUDGED_ANSWERED;
+}
+
+/* What a change is made on: where a person granted it, the host's view of the object. -errno;
+ * *ret_opened is to be closed. */
+static int object_of(const struct observer *observer, const struct found *found, int *ret_opened)
+{
+	*ret_opened = found->granted ? permit_open_found(observer, found) : -1;
+	return found->granted ? *ret_opened : found->fd;
 }
 
 int argument(const struct seccomp_notif *call, int index, int otherwise)
@@ -176,9 +226,10 @@ static void serve_fd(struct observer *observer, const struct seccomp_notif *call
 {
 	bool shares_group = trap->mode >= 0 && call->data.args[trap->mode] & S_ISGID;
 	struct found found = {.fd = -1, .exists = true};
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = -1, opened = -1;
 	char link[64];
 	ssize_t length;
+	int object;
 
 	if (!shares_group && !observer->observed->alone && is_own_by_fd(observer, call)) {
 		answer_continue(observer, call->id);
@@ -193,12 +244,29 @@ static void serve_fd(struct observer *observer, const struct seccomp_notif *call
 	length = readlink(link, found.path, sizeof(found.path) - 1);
 	found.path[MAX(length, 0)] = '\0';
 	if (found.path[0] == '/' && found.st.st_nlink > 0 &&
-	    judge_found(observer, call, trap, TRAP_CHANGE, 0, &found))
+	    !judge_found(observer, call, trap, TRAP_CHANGE, 0, &found))
 		return;
-	if (shares_group)
-		set_mode(observer, call, trap, fd, found.path, (mode_t)call->data.args[trap->mode]);
-	else if (!serve_change(observer, call, fd))
+	object = object_of(observer, &found, &opened);
+	if (object < 0)
+		answer(observer, call->id, -object);
+	else if (shares_group)
+		set_mode(observer, call, trap, object, found.path,
+			 (mode_t)call->data.args[trap->mode]);
+	else if (!serve_change(observer, call, object, found.granted))
 		answer_continue(observer, call->id);
+}
+
+static void set_group_id(struct observer *observer, const struct seccomp_notif *call,
+			 const struct trap *trap, const struct found *found)
+{
+	_cleanup_close_ int opened = -1;
+	int object = object_of(observer, found, &opened);
+
+	if (object < 0)
+		answer(observer, call->id, -object);
+	else
+		set_mode(observer, call, trap, object, found->path,
+			 (mode_t)call->data.args[trap->mode]);
 }
 
 static bool sets_group_id(const struct seccomp_notif *call, const struct trap *trap)
@@ -270,13 +338,13 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 
 	/* A file without a name: with these flags nothing that is there can be opened, whatever the
 	 * path comes to mean; and a name it gets by a link, which is judged. */
-	if ((flags & O_TMPFILE) == O_TMPFILE) {
+	if ((flags & O_TMPFILE) == O_TMPFILE && !found->granted) {
 		answer_continue(observer, call->id);
 		return;
 	}
 	/* Devices are for Landlock to decide; and so are files of processes, for we may look into
 	 * all of the user's. */
-	if (observer->observed->alone &&
+	if (observer->observed->alone && !found->granted &&
 	    (is_process_directory(found->path) || !may_write(observer, found->path, &rule))) {
 		answer_continue(observer, call->id);
 		return;
@@ -295,12 +363,14 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 	if (guard == GUARD_LATER && found->exists && !hold_is_looked_at(observer, found->path))
 		guard = GUARD_CLOSED;
 	if (tried && (guard == GUARD_CLOSED || guard == GUARD_CONFIG || guard == GUARD_HOLDER)) {
-		refuse(observer, call, trap, "write", found->path, rule_guarded, EACCES);
+		refuse_file(observer, call, trap, "write", found->path, /* tree= */ false,
+			    rule_guarded, EACCES);
 		return;
 	}
 	if (guard == GUARD_LATER && !found->exists) {
 		hold_announce(observer);
-		parent = hold_open_parent(observer, found->path, found->fd);
+		parent = found->granted ? permit_open_parent(found->path, found->fd)
+					: hold_open_parent(observer, found->path, found->fd);
 		if (parent < 0 || hold_look_later(observer, parent, found->name, found->path) < 0) {
 			answer(observer, call->id, EACCES);
 			return;
@@ -308,7 +378,8 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 	}
 	if (!found->exists && may_not_become_repository(observer, call, trap, found->path))
 		return;
-	if (!hold_needs_host(observer, found->fd, found->path, guard) && goes_on(observer, flags))
+	if (!found->granted && !hold_needs_host(observer, found->fd, found->path, guard) &&
+	    goes_on(observer, flags))
 		answer_continue(observer, call->id);
 	else
 		perform_open(observer, call, trap, flags, found, guard);
@@ -355,22 +426,32 @@ static void serve_kept(struct observer *observer, const struct seccomp_notif *ca
 		       const struct trap *trap, const struct found *found)
 {
 	enum guard guard = hold_judge(observer, found->path);
-	_cleanup_close_ int parent = -1;
+	_cleanup_close_ int parent = -1, opened = -1;
 	int r = 0;
 
 	if (!found->exists && observer->observed->alone) {
 		answer(observer, call->id, ENOENT);
 		return;
 	}
+	if (found->granted) {
+		int object = object_of(observer, found, &opened);
+
+		if (object < 0)
+			answer(observer, call->id, -object);
+		else
+			(void)serve_change(observer, call, object, /* granted= */ true);
+		return;
+	}
 	if (!hold_needs_host(observer, found->fd, found->path, guard) || !found->exists) {
-		if (!serve_change(observer, call, found->fd))
+		if (!serve_change(observer, call, found->fd, /* granted= */ false))
 			answer_continue(observer, call->id);
 		return;
 	}
 	/* Modes and times of a configuration set nothing in it; git tries out on it whether modes
 	 * are kept. */
 	if (guard > GUARD_CONFIG || (guard == GUARD_CONFIG && trap->kind == TRAP_CUT)) {
-		refuse(observer, call, trap, "write", found->path, rule_guarded, EACCES);
+		refuse_file(observer, call, trap, "write", found->path, /* tree= */ false,
+			    rule_guarded, EACCES);
 		return;
 	}
 	parent = hold_open_parent(observer, found->path, /* like= */ -1);
@@ -435,14 +516,14 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		answer(observer, call->id, EISDIR);
 		return;
 	}
-	if (judge_found(observer, call, trap, trap->kind, flags, &found))
+	if (!judge_found(observer, call, trap, trap->kind, flags, &found))
 		return;
 	if (trap->kind == TRAP_OPEN)
 		serve_open(observer, call, trap, flags, &found);
 	else if (sets_group_id(call, trap) && !found.exists)
 		answer(observer, call->id, ENOENT);
 	else if (sets_group_id(call, trap))
-		set_mode(observer, call, trap, fd, found.path, (mode_t)call->data.args[trap->mode]);
+		set_group_id(observer, call, trap, &found);
 	else
 		serve_kept(observer, call, trap, &found);
 }

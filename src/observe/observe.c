@@ -163,6 +163,23 @@ static void serve_allocation(struct observer *observer, const struct seccomp_not
 	answer_continue(observer, call->id);
 }
 
+void serve_call(struct observer *observer, const struct seccomp_notif *call,
+		const struct trap *trap)
+{
+	if (trap->kind == TRAP_ALLOCATE)
+		serve_allocation(observer, call);
+	else if (trap->kind == TRAP_PROCESS)
+		serve_processes(observer, call, trap);
+	else if (trap->kind == TRAP_LISTEN || trap->kind == TRAP_INTERFACE)
+		serve_own_network(observer, call, trap);
+	else if (trap->kind >= TRAP_CONNECT)
+		serve_sockets(observer, call, trap);
+	else if (trap->kind >= TRAP_MAKE && trap->kind <= TRAP_LINK)
+		serve_names_of_files(observer, call, trap);
+	else
+		serve_files(observer, call, trap);
+}
+
 static void receive(struct observer *observer)
 {
 	struct seccomp_notif call;
@@ -174,18 +191,7 @@ static void receive(struct observer *observer)
 	for (size_t i = 0; i < ELEMENTS(traps); i++) {
 		if (traps[i].number != call.data.nr)
 			continue;
-		if (traps[i].kind == TRAP_ALLOCATE)
-			serve_allocation(observer, &call);
-		else if (traps[i].kind == TRAP_PROCESS)
-			serve_processes(observer, &call, &traps[i]);
-		else if (traps[i].kind == TRAP_LISTEN || traps[i].kind == TRAP_INTERFACE)
-			serve_own_network(observer, &call, &traps[i]);
-		else if (traps[i].kind >= TRAP_CONNECT)
-			serve_sockets(observer, &call, &traps[i]);
-		else if (traps[i].kind >= TRAP_MAKE && traps[i].kind <= TRAP_LINK)
-			serve_names_of_files(observer, &call, &traps[i]);
-		else
-			serve_files(observer, &call, &traps[i]);
+		serve_call(observer, &call, &traps[i]);
 		return;
 	}
 	answer(observer, call.id,

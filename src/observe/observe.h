@@ -10,6 +10,7 @@
 #include "../base/hosts.h"
 #include "../base/list.h"
 #include "network/publish.h"
+#include "permits.h"
 #include "../request/result.h"
 #include "../sandbox/sandbox.h"
 #include <stdbool.h>
@@ -39,6 +40,8 @@ struct observed {
 	struct published *published;	/* ports inside that the host can reach: taken over */
 	bool restricted;	    /* there is a list, and hosts is it; else none may be reached */
 	bool asks;		    /* somebody can be asked: what is missing waits as a wish */
+	const struct list *never;   /* files that nobody can grant: paths and patterns */
+	const struct list *by_products; /* patterns of files that nobody is asked about */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
 	const struct masks *masks;  /* what is hidden, by mounts or without */
 	const struct masks *covered; /* the masks that are renewed when they fall; NULL: none */
@@ -55,21 +58,23 @@ void observer_free(struct observer *observer);
 /* What a person could permit while the call that needs it waits. Valid until it is answered. */
 struct wish {
 	uint64_t number;       /* tells it from all others of this run */
-	const char *operation; /* "connect" or "unix" */
-	const char *object;   /* "packages.example:443", "[2001:db8::1]:80"; a socket's real path */
-	const char *host;     /* connect: the name or the address alone; else NULL */
-	const char *address;  /* connect: the address where it is known, else NULL */
-	const char *protocol; /* "tcp", "udp", "unix" */
+	const char *operation; /* "connect", "unix"; "write", "delete", "read"; "exec" */
+	const char *object;    /* "packages.example:443", "[2001:db8::1]:80"; a real path */
+	bool tree;	       /* a directory: what lies in it is meant, too */
+	const char *host;      /* connect: the name or the address alone; else NULL */
+	const char *address;   /* connect: the address where it is known, else NULL */
+	const char *protocol;  /* "tcp", "udp", "unix"; else NULL */
 	uint16_t port;
 	const char *program; /* who wants it; may be "" */
 	pid_t pid;
+	const char *rule;    /* what refuses it as long as nobody answers */
 	const char *warning; /* why it would be refused even so ("private address"), or NULL */
 };
 /* The first that waits for an answer, or NULL. */
 const struct wish *observer_wish(struct observer *observer);
 /* One more permission for the rest of the run: "connect HOST[:PORT]" (a pattern; no set),
- * "host-loopback PORT", "unix PATH". */
-void observer_permit(struct observer *observer, const char *permission);
+ * "host-loopback PORT", "unix PATH", and those of files. term: NULL for the rest of the run. */
+void observer_permit(struct observer *observer, const char *permission, const struct term *term);
 /* Answers the wish of that number: it is judged once more with what was permitted since; where that
  * is not enough it is refused, and the answer ("denied", "none"; a constant) is noted with the
  * denial. Nothing happens where its caller is gone. */

@@ -8,6 +8,7 @@
 #include "ledger.h"
 #include "network/nameserver.h"
 #include "observe.h"
+#include "permits.h"
 #include "renew.h"
 #include "network/resolver.h"
 #include <linux/seccomp.h>
@@ -57,9 +58,10 @@ struct observer {
 	const char *settling;	     /* the answer that a call is served again with; NULL */
 	struct host_rules permitted; /* by answers during the run */
 	struct list permitted_sockets;
-	struct list granted; /* wishes that were */
-	struct rlimit files; /* that may be open at once, as it was before */
-	struct dial *dials;  /* connections that are made outside */
+	struct permits permits; /* of files, the same */
+	struct list granted;	/* wishes that were */
+	struct rlimit files;	/* that may be open at once, as it was before */
+	struct dial *dials;	/* connections that are made outside */
 	size_t dial_count;
 	uint64_t dialled;	/* how many there were */
 	int dial_timer;		/* -1 until it is needed */
@@ -121,16 +123,37 @@ bool still_waiting(struct observer *observer, uint64_t id);
 void refuse(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
 	    const char *operation, const char *object, const char *rule, int error);
 
+/* Serves a call: hands it to those who know its kind. */
+void serve_call(struct observer *observer, const struct seccomp_notif *call,
+		const struct trap *trap);
+
+/* wish.c: lets the call wait until somebody has answered; false where nobody can. The texts of the
+ * wish are copied. rule: what refuses it as long as there is none. */
+bool wish_add(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
+	      const struct wish *wish, const char *rule);
+/* Those whose callers are gone go away. */
+void wish_sweep(struct observer *observer);
+void wish_done(struct observer *observer);
+
 /* True where the walls let a name be written: a writable tree, the sandbox's own devices, its own
  * processes. *ret_rule: the rule that takes it from what surrounds it; unchanged where none does.
  */
 bool may_write(const struct observer *observer, const char *path, const char **ret_rule);
 
-/* Records a refusal of the call and answers it, if the walls would refuse it there; false if not.
- */
-bool judge(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
-	   enum trap_kind kind, uint64_t flags, bool exists, const struct stat *st,
-	   const char *path);
+/* Where a call stands once it was judged. */
+enum judgement {
+	JUDGED_FREE,	 /* the walls let it */
+	JUDGED_GRANTED,	 /* they do not, and a person did: it is performed in the host's view */
+	JUDGED_ANSWERED, /* neither: it was refused, or waits for an answer */
+};
+enum judgement judge(struct observer *observer, const struct seccomp_notif *call,
+		     const struct trap *trap, enum trap_kind kind, uint64_t flags, bool exists,
+		     const struct stat *st, const char *path);
+/* Refuses what a person could grant: it waits for the answer where one can be had. tree: a
+ * directory, and what lies in it is meant, too. */
+void refuse_file(struct observer *observer, const struct seccomp_notif *call,
+		 const struct trap *trap, const char *operation, const char *path, bool tree,
+		 const char *rule, int error);
 /* True if something in the directory, or below, is denied or read-only: it must keep its place, for
  * denied is what lies there. */
 bool holds_denied(const struct observer *observer, const char *path);
@@ -170,9 +193,12 @@ void perform_reopen(struct observer *observer, const struct seccomp_notif *call,
 
 void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		 const struct trap *trap);
-/* Performs a change of mode, owner, times or attributes on the object, where the walls do not
- * decide it; false: they do, and nothing was answered. */
-bool serve_change(struct observer *observer, const struct seccomp_notif *call, int fd);
+/* Performs a change of mode, owner, times, attributes or length on the object, where the walls do
+ * not decide it or a person granted it; false: they do, and nothing was answered. */
+bool serve_change(struct observer *observer, const struct seccomp_notif *call, int fd,
+		  bool granted);
+/* False for a change that is granted only by starting again. */
+bool change_is_given_in_place(int number);
 void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 		   const struct trap *trap);
 /* True if the socket is of the host's network while the sandbox has one of its own: then it was

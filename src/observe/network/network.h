@@ -36,14 +36,6 @@ void probe_forget(struct observer *observer, const struct target *target);
 /* What is left at the end was meant. */
 void probe_note(struct observer *observer);
 
-/* wish.c: lets the call wait until somebody has answered; false where nobody can. The texts of the
- * wish are copied. rule: what refuses it as long as there is none. */
-bool wish_add(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
-	      const struct wish *wish, const char *rule);
-/* Those whose callers are gone go away. */
-void wish_sweep(struct observer *observer);
-void wish_done(struct observer *observer);
-
 /* dial.c: the target was allowed; it is looked up, connected to and handed in as the caller's fd.
  * Or, with datagrams, relayed. asked: as the caller wrote the address. Takes ownership of fd. */
 void dial_start(struct observer *observer, const struct seccomp_notif *call,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that wait for a person's answer. With the answer a call is served again from its beginning:
  * what its arguments say by then is what is judged. */
-#include "network.h"
+#include "network/network.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +50,7 @@ bool wish_add(struct observer *observer, const struct seccomp_notif *call, const
 	asking->trap = trap;
 	asking->wish = *wish;
 	asking->wish.number = ++observer->wishes;
-	(void)keep(rule, asking->rule, sizeof(asking->rule));
+	asking->wish.rule = keep(rule, asking->rule, sizeof(asking->rule));
 	asking->wish.pid = (pid_t)call->pid;
 	caller_name((pid_t)call->pid, asking->program);
 	asking->wish.program = asking->program;
@@ -92,7 +92,7 @@ const struct wish *observer_wish(struct observer *observer)
 	return observer->asking ? &observer->asking->wish : NULL;
 }
 
-void observer_permit(struct observer *observer, const char *permission)
+void observer_permit(struct observer *observer, const char *permission, const struct term *term)
 {
 	char pattern[32];
 
@@ -103,6 +103,8 @@ void observer_permit(struct observer *observer, const char *permission)
 		(void)host_rules_add(&observer->permitted, pattern, false, NULL);
 	} else if (strncmp(permission, "unix ", 5) == 0) {
 		list_add(&observer->permitted_sockets, permission + 5);
+	} else {
+		(void)permits_add(&observer->permits, permission, term);
 	}
 }
 
@@ -139,7 +141,7 @@ void observer_settle(struct observer *observer, uint64_t number, const char *ans
 		/* A yes may have been to one step of several: where a name leads is the next. */
 		observer->settling = strcmp(answer, "granted") == 0 ? NULL : answer;
 		if (still_waiting(observer, call.id))
-			serve_sockets(observer, &call, trap);
+			serve_call(observer, &call, trap);
 		observer->settling = NULL;
 		return;
 	}
@@ -152,4 +154,5 @@ void wish_done(struct observer *observer)
 	host_rules_done(&observer->permitted);
 	list_done(&observer->permitted_sockets);
 	list_done(&observer->granted);
+	permits_done(&observer->permits);
 }
