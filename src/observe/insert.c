@@ -3,6 +3,7 @@
  * to it and back again. Where each sleeps on a processor of its own, and both are woken from it,
  * that takes longer than all else that is done for a call. */
 #include "observer.h"
+#include "../base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/sysinfo.h>
+
+enum { APART = 64 }; /* how often it is then done without */
 
 /* One processor for both, and where they were at home before. */
 struct meeting {
@@ -59,6 +62,16 @@ static void part(pid_t tid, struct meeting *meeting)
 	send_home(0, &meeting->ours);
 }
 
+/* Worth it for one that comes again and again, and as long as nobody else wants the processor: then
+ * each of us is better off with the next that is free. */
+static bool is_worth_it(struct observer *observer)
+{
+	if (observer->apart == 0)
+		return observer->together;
+	observer->apart--;
+	return false;
+}
+
 int insert_fd(struct observer *observer, const struct seccomp_notif *call, int fd, int number,
 	      bool close_on_exec)
 {
@@ -67,13 +80,21 @@ int insert_fd(struct observer *observer, const struct seccomp_notif *call, int f
 					    .srcfd = (uint32_t)fd,
 					    .newfd = (uint32_t)number,
 					    .newfd_flags = close_on_exec ? O_CLOEXEC : 0};
+	const uint64_t long_ns = 100000;
+	bool met = is_worth_it(observer);
+	uint64_t begun = monotonic_ns();
 	struct meeting meeting;
-	/* Who comes once is best served where he is. */
-	bool met = observer->together && meet((pid_t)call->pid, &meeting);
-	int r = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+	int r;
 
+	met = met && meet((pid_t)call->pid, &meeting);
+	/* Interrupted, it is not done; and it ends when the caller does. */
+	do
+		r = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+	while (r < 0 && errno == EINTR);
 	r = r < 0 ? -errno : 0;
 	if (met)
 		part((pid_t)call->pid, &meeting);
+	if (met && monotonic_ns() - begun > long_ns)
+		observer->apart = APART;
 	return r;
 }

@@ -75,6 +75,7 @@ struct observer {
 	uint32_t last_caller;
 	unsigned streak;      /* how often in a row it was the same */
 	bool together;	      /* callers wake us on their own processor */
+	unsigned apart;	      /* how often they are not met on one for now, see insert.c */
 	uint64_t unread;      /* calls whose paths could not be read */
 	uint64_t set_aside;   /* bytes that fallocate was let go on with */
 	uint64_t own_network; /* the supervisor's own, as SO_NETNS_COOKIE says it; 0: not asked yet

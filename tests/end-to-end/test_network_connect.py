@@ -447,6 +447,23 @@ print("done")
     assert run(plain, script, *echo) == 'done\n'
 
 
+def test_a_caller_that_hardly_gets_the_processor_connects(plain, echo):
+    """The supervisor bounds its own sleeps by a signal; to hand something in takes as long as the caller needs to take it."""
+    script = '''
+import ctypes
+host, port = address(); place = struct.pack("=H", socket.AF_INET) + struct.pack("!H4s8x", port, socket.inet_aton(host))
+libc = ctypes.CDLL(None, use_errno=True); os.sched_setaffinity(0, {max(os.sched_getaffinity(0))}); hogs = []
+for _ in range(3):
+    hogs.append(os.fork())
+    while not hogs[-1]: pass
+os.nice(15)
+for _ in range(10): # Python's own tries again when it is interrupted
+    s = socket.socket(); print(libc.connect(s.fileno(), place, len(place)), ctypes.get_errno()); s.close()
+for hog in hogs: os.kill(hog, signal.SIGKILL)
+'''
+    assert run(plain, script, *echo) == 10 * '0 0\n'
+
+
 @pytest.mark.parametrize('early', ['', 'd = s.dup()'], ids=['plain', 'duplicated'])
 def test_much_data_arrives_whole(plain, echo, early):
     script = f'''
