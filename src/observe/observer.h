@@ -65,6 +65,7 @@ struct observer {
 	size_t dial_count;
 	uint64_t dialled;	/* how many there were */
 	int dial_timer;		/* -1 until it is needed */
+	bool ticks;		/* it is set */
 	struct winner *winners; /* addresses that answered; NULL until there is one */
 	struct lookup *lookup;
 	struct relay *relay;
@@ -74,6 +75,7 @@ struct observer {
 	uint32_t last_caller;
 	unsigned streak;      /* how often in a row it was the same */
 	bool together;	      /* callers wake us on their own processor */
+	unsigned apart;	      /* how often they are not met on one for now, see insert.c */
 	uint64_t unread;      /* calls whose paths could not be read */
 	uint64_t set_aside;   /* bytes that fallocate was let go on with */
 	uint64_t own_network; /* the supervisor's own, as SO_NETNS_COOKIE says it; 0: not asked yet
@@ -162,6 +164,10 @@ bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *ca
 /* Puts an fd of ours into the caller's table as the call's result. -errno where it has no room:
  * then nothing was answered. Takes ownership. */
 int answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
+/* insert.c: puts an fd of ours into the caller's table under the number, in the place of what it
+ * has there. 0 or -errno. */
+int insert_fd(struct observer *observer, const struct seccomp_notif *call, int fd, int number,
+	      bool close_on_exec);
 /* An argument as an fd; `otherwise` where the call has none. */
 int argument(const struct seccomp_notif *call, int index, int otherwise);
 
