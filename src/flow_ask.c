@@ -4,6 +4,7 @@
 #include "flow_state.h"
 #include "base/escape.h"
 #include "base/id.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "decide/remember.h"
 #include "escalate/explain.h"
@@ -324,6 +325,21 @@ static bool was_interrupted(const struct result *result)
 	return false;
 }
 
+/* A no while a call waited was to it, or to something in it: a directory is given whole. */
+static bool holds_refused(const struct flow *flow, const char *permission)
+{
+	const char *path = strncmp(permission, "write ", 6) == 0 ? permission + 6 : NULL;
+
+	for (size_t i = 0; i < flow->refused.count; i++) {
+		const char *refused = flow->refused.items[i], *object = strchr(refused, ' ');
+
+		if (strcmp(refused, permission) == 0 ||
+		    (path && object && object[1] == '/' && path_is_under(object + 1, path)))
+			return true;
+	}
+	return false;
+}
+
 /* Again, with exactly what was missing, or where that is chosen without the sandbox. */
 static bool can_ask_again(struct flow *flow, struct list *missing, struct list *refused)
 {
@@ -341,8 +357,7 @@ static bool can_ask_again(struct flow *flow, struct list *missing, struct list *
 		return false;
 	beyond = explain_missing(attempt, &flow->verdict.permissions.never, &all, refused);
 	for (size_t i = 0; i < all.count; i++) {
-		if (list_has(&flow->granted, all.items[i]) ||
-		    list_has(&flow->refused, all.items[i]))
+		if (list_has(&flow->granted, all.items[i]) || holds_refused(flow, all.items[i]))
 			continue;
 		list_add(missing, all.items[i]);
 		if (!list_has(kept, all.items[i])) {
