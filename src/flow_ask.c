@@ -142,7 +142,10 @@ static void rules_done(struct rules *rules)
 
 static void offer_rules(const struct flow *flow, struct ask *question, struct rules *rules)
 {
-	bool harmless = flow->assessment.class == CLASS_SAFE;
+	/* A rule about a program is lifted by changing that rule. */
+	bool harmless = flow->assessment.class == CLASS_SAFE &&
+			(question->grants->count == 0 ||
+			 strncmp(question->grants->items[0], "exec ", 5) != 0);
 	_cleanup_free_ char *why = NULL;
 	char now[TIME_TEXT];
 

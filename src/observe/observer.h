@@ -10,6 +10,7 @@
 #include "observe.h"
 #include "permits.h"
 #include "renew.h"
+#include "seal.h"
 #include "network/resolver.h"
 #include <linux/seccomp.h>
 #include <sys/resource.h>
@@ -72,6 +73,7 @@ struct observer {
 	struct renewed renewed;
 	struct renewal *renewal;
 	struct holding holding;
+	struct seals seals;
 	uint32_t last_caller;
 	unsigned streak;      /* how often in a row it was the same */
 	bool together;	      /* callers wake us on their own processor */
@@ -100,6 +102,7 @@ enum trap_kind {
 	TRAP_LISTEN,
 	TRAP_INTERFACE, /* a question about the interfaces of a socket's network */
 	TRAP_SOCKET,	/* of the Internet, where there must be none */
+	TRAP_EXEC,	/* the start of a program */
 	TRAP_PROCESS,	/* something done to another process, where all of the user's can be reached
 			 */
 };
@@ -208,6 +211,9 @@ bool is_host_socket(struct observer *observer, int fd);
 /* Listening, and questions about interfaces. */
 void serve_own_network(struct observer *observer, const struct seccomp_notif *call,
 		       const struct trap *trap);
+/* exec.c: the start of a program, where a rule could be about it. */
+void serve_exec(struct observer *observer, const struct seccomp_notif *call,
+		const struct trap *trap);
 void serve_processes(struct observer *observer, const struct seccomp_notif *call,
 		     const struct trap *trap);
 /* Tries to open a pipe for writing; false while nobody reads it, and nothing was answered. */

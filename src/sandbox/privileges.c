@@ -165,6 +165,8 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 		filter_trap_allocation();
 	if (sandbox->trap_messages && notify)
 		filter_trap_messages();
+	if (sandbox->trap_programs && notify)
+		filter_trap_programs();
 	r = filter_build(notify, &sandbox->filter, lost ? &needs : NULL, program);
 	if (r < 0) {
 		errno = -r;
@@ -176,8 +178,11 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 		/* A listener is there already, or they are not known here: without. Where filters
 		 * are refused altogether, the second try says so. */
 		/* What comes into being is guarded by the supervisor. */
-		rung->lost |= rung->walls & (WALL_BIT(WALL_NOTIFY) | WALL_BIT(WALL_GUARD));
-		rung->walls &= ~(WALL_BIT(WALL_NOTIFY) | WALL_BIT(WALL_GUARD));
+		const unsigned seeing =
+			WALL_BIT(WALL_NOTIFY) | WALL_BIT(WALL_GUARD) | WALL_BIT(WALL_SEAL);
+
+		rung->lost |= rung->walls & seeing;
+		rung->walls &= ~seeing;
 		return stage_filter(sandbox, rung, no_network, pass, ret_listener, failure);
 	}
 	if (r < 0)
