@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { ATTEMPTS = 8 };
 
@@ -29,7 +30,7 @@ static const char *const scope_names[] = {[SCOPE_ONCE] = "once",
 
 /* On record, remembered, and among the decisions; only then does it take effect. */
 static int settle(struct flow *flow, const char *stage, const struct ask *question,
-		  const struct answer *answer, struct list *grants, struct error **ret_error)
+		  struct answer *answer, struct list *grants, struct error **ret_error)
 {
 	const struct approval_key exact = {.text = flow->key.exact, .exact = flow->key.exact};
 	const struct approval_key *key =
@@ -44,6 +45,8 @@ static int settle(struct flow *flow, const char *stage, const struct ask *questi
 	int r = 0;
 
 	id_make(id);
+	if (answer->scope == SCOPE_TIME)
+		answer->expires = time(NULL) + (int64_t)answer->seconds;
 
 	if (answer->unsandboxed && !list_has(grants, "unsandboxed"))
 		list_add(grants, "unsandboxed");
@@ -70,12 +73,19 @@ static int settle(struct flow *flow, const char *stage, const struct ask *questi
 	decision->by = answer->by ? strdup(answer->by) : NULL;
 	decision->scope = answer->kind == ANSWER_NOBODY ? NULL : strdup(scope_names[answer->scope]);
 	decision->grant = kept ? strdup(id) : NULL;
+	if (kept) {
+		answer->grant = strdup(id);
+		flow_recall(flow);
+	}
 	if (answer->kind != ANSWER_APPROVE)
 		return 0;
 	flow->answered = true;
-	for (size_t i = 0; i < grants->count; i++)
+	for (size_t i = 0; i < grants->count; i++) {
 		if (!list_has(&flow->granted, grants->items[i]))
 			list_add(&flow->granted, grants->items[i]);
+		if (kept && !list_has(&flow->kept, grants->items[i]))
+			list_add(&flow->kept, grants->items[i]);
+	}
 	return 0;
 }
 

@@ -139,13 +139,19 @@ static void date_of(int64_t days, int *ret_year, unsigned *ret_month, unsigned *
 void time_text(char text[static TIME_TEXT])
 {
 	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	time_text_of(&now, text);
+}
+
+void time_text_of(const struct timespec *time, char text[static TIME_TEXT])
+{
 	unsigned month, day, second;
 	int year;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	date_of(now.tv_sec / 86400, &year, &month, &day);
-	second = (unsigned)(now.tv_sec % 86400);
+	date_of(time->tv_sec / 86400, &year, &month, &day);
+	second = (unsigned)(time->tv_sec % 86400);
 	snprintf(text, TIME_TEXT, "%04d-%02u-%02uT%02u:%02u:%02u.%03uZ", year % 10000, month % 100,
 		 day % 100, second / 3600 % 100, second / 60 % 60, second % 60,
-		 (unsigned)(now.tv_nsec / 1000000) % 1000);
+		 (unsigned)(time->tv_nsec / 1000000) % 1000);
 }

@@ -11,6 +11,7 @@
 #include "permits.h"
 #include "renew.h"
 #include "seal.h"
+#include "terms.h"
 #include "network/resolver.h"
 #include <linux/seccomp.h>
 #include <sys/resource.h>
@@ -55,14 +56,19 @@ struct observer {
 	size_t probe_count;
 	struct asking *asking; /* calls that wait for an answer, the oldest first */
 	size_t asking_count;
-	uint64_t wishes;	     /* how many there were */
-	const char *settling;	     /* the answer that a call is served again with; NULL */
-	struct host_rules permitted; /* by answers during the run */
+	uint64_t wishes;      /* how many there were */
+	const char *settling; /* the answer that a call is served again with; NULL */
+	struct terms terms;   /* what answers gave; and from it: */
+	struct host_rules permitted;
 	struct list permitted_sockets;
-	struct permits permits; /* of files, the same */
-	struct list granted;	/* wishes that were */
-	struct rlimit files;	/* that may be open at once, as it was before */
-	struct dial *dials;	/* connections that are made outside */
+	struct permits permits; /* of files */
+	struct lent *lent;	/* connections that may have to be taken back */
+	size_t lent_count;
+	uint64_t lents;	     /* how many there were */
+	int lent_epoll;	     /* -1 until there is one */
+	struct list granted; /* wishes that were */
+	struct rlimit files; /* that may be open at once, as it was before */
+	struct dial *dials;  /* connections that are made outside */
 	size_t dial_count;
 	uint64_t dialled;	/* how many there were */
 	int dial_timer;		/* -1 until it is needed */

@@ -244,6 +244,22 @@ void serve_waiting(struct observer *observer)
 		set_timer(observer, again);
 }
 
+void waiting_end(struct observer *observer, ino_t inode)
+{
+	for (struct waiting **link = &observer->waiting; *link;) {
+		struct waiting *waiting = *link;
+		struct stat st;
+
+		if (waiting->socket < 0 || fstat(waiting->socket, &st) < 0 || st.st_ino != inode) {
+			link = &waiting->next;
+			continue;
+		}
+		*link = waiting->next;
+		answer(observer, waiting->id, EACCES);
+		drop(observer, waiting);
+	}
+}
+
 void drop_waiting(struct observer *observer)
 {
 	while (observer->waiting) {

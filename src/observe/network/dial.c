@@ -204,7 +204,7 @@ static int try_address(struct dial *dial, size_t index, bool settle)
 }
 
 /* Where the caller's socket must stay: it leads to the relay, which leads to ours. 0 or -errno. */
-static int join(struct observer *observer, struct dial *dial, int socket)
+static int join(struct observer *observer, struct dial *dial, size_t index)
 {
 	struct relay *relay = network_relay(observer);
 	_cleanup_close_ int listener = -1, inside = -1;
@@ -225,22 +225,28 @@ static int join(struct observer *observer, struct dial *dial, int socket)
 	accepted = (struct pollfd){.fd = listener, .events = POLLIN};
 	(void)poll(&accepted, 1, ACCEPT_MS);
 	inside = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	return inside < 0 ? -ECONNREFUSED : relay_join(relay, inside, socket);
+	return inside < 0 ? -ECONNREFUSED
+			  : relay_join(relay, inside, dial->attempts[index],
+				       lent_joined(observer, &dial->target,
+						   &dial->addresses.items[index]));
 }
 
 /* Ends with the dial gone. */
 static void give(struct observer *observer, struct dial *dial, size_t index, int result)
 {
-	int r;
+	int r = 0;
 
 	if (dial->shared) {
-		r = join(observer, dial, dial->attempts[index]);
+		r = join(observer, dial, index);
 		bound_sleep(true);
 	} else {
+		r = lent_stream(observer, &dial->target, &dial->addresses.items[index],
+				dial->attempts[index]);
 		bound_sleep(true); /* for all that is closed from here on */
+	}
+	if (r == 0 && !dial->shared)
 		r = hand_in(observer, &dial->call, dial->number, &dial->copy,
 			    dial->attempts[index]);
-	}
 	/* Ours goes first: the caller must be able to end the connection by closing its own. */
 	close_attempt(observer, dial, index);
 	bound_sleep(false);
@@ -303,6 +309,8 @@ static void relay_dial(struct observer *observer, struct dial *dial)
 	write_address(address, dial->target.port, family_of(address), &outside);
 	r = relay_datagrams(network_relay(observer), (struct sockaddr *)&inside,
 			    (struct sockaddr *)&outside);
+	if (r == 0)
+		lent_datagrams(observer, &dial->target, address, &inside);
 	if (r < 0 || !still_waiting(observer, dial->call.id)) {
 		finish_dial(observer, dial, r < 0 ? -r : EINTR);
 		return;
@@ -357,20 +365,52 @@ static bool is_listed_itself(const struct observer *observer, const struct in6_a
 	       host_rules_exactly(&observer->permitted, address, port);
 }
 
+static bool may_lead_to(const struct observer *observer, const struct target *target,
+			const struct in6_addr *address)
+{
+	return network_judge_address(observer, address, target->port, /* named= */ *target->name) ==
+		       HOST_ALLOWED &&
+	       (is_listed_itself(observer, address, target->port) || !is_own(address));
+}
+
+bool network_may_reach(const struct observer *observer, const struct target *target,
+		       const struct in6_addr *address)
+{
+	if (target_is_inside(target)) /* the host's loopback in the place of its own */
+		return host_rules_loopback(observer->observed->hosts, target->port) ==
+			       HOST_ALLOWED ||
+		       host_rules_loopback(&observer->permitted, target->port) == HOST_ALLOWED;
+	return network_judge(observer, target) == HOST_ALLOWED &&
+	       may_lead_to(observer, target, address);
+}
+
+void dial_recall(struct observer *observer)
+{
+	struct dial *next;
+
+	for (struct dial *dial = observer->dials; dial; dial = next) {
+		bool stays = target_is_inside(&dial->target) ||
+			     network_judge(observer, &dial->target) == HOST_ALLOWED;
+
+		next = dial->next;
+		for (size_t i = 0; i < dial->addresses.count && stays; i++)
+			stays = network_may_reach(observer, &dial->target,
+						  &dial->addresses.items[i]);
+		if (!stays)
+			finish_dial(observer, dial, EACCES);
+	}
+}
+
 /* What the socket can reach of what may be reached. */
 static void choose_addresses(const struct observer *observer, const struct addresses *found,
 			     struct dial *dial, const struct in6_addr **ret_refused)
 {
-	bool named = *dial->target.name;
-
 	*ret_refused = NULL;
 	for (size_t i = 0; i < found->count; i++) {
 		const struct in6_addr *address = &found->items[i];
 		bool v4 = IN6_IS_ADDR_V4MAPPED(address);
 
-		if (network_judge_address(observer, address, dial->target.port, named) !=
-			    HOST_ALLOWED ||
-		    (!is_listed_itself(observer, address, dial->target.port) && is_own(address)))
+		if (!may_lead_to(observer, &dial->target, address))
 			*ret_refused = address;
 		else if (dial->target.datagrams ||
 			 (dial->family == AF_INET ? v4 : !v4 || !dial->only_v6))

@@ -30,6 +30,9 @@ void conclude_connect(struct observer *observer, const struct seccomp_notif *cal
 		      int target, const struct sockaddr *address, socklen_t length, int error,
 		      bool blocking);
 
+/* Those that wait with this socket are refused. */
+void waiting_end(struct observer *observer, ino_t inode);
+
 /* unix.c. connect_unix takes ownership of fd. */
 void connect_unix(struct observer *observer, const struct seccomp_notif *call,
 		  const struct trap *trap, int fd, const struct sockaddr_un *address,
