@@ -12,13 +12,19 @@ enum { NOTICES = 5 };
 /* By a rule that somebody wrote: its words are that person's. */
 static bool is_said(const struct denial *denial)
 {
-	return strncmp(denial->rule, "deny: ", 6) == 0 ||
+	return strncmp(denial->rule, "deny: ", 6) == 0 || strncmp(denial->rule, "ask: ", 5) == 0 ||
 	       strncmp(denial->rule, "read-only: ", 11) == 0;
 }
 
 static bool is_wards(const struct denial *denial)
 {
 	return is_said(denial) || !strstr(denial->rule, "permissions");
+}
+
+/* What a program writes in passing has kept it from nothing. */
+static bool is_by_product(const struct denial *denial)
+{
+	return strncmp(denial->rule, "default: by-products", 20) == 0;
 }
 
 /* A person was asked while the call waited. */
@@ -41,7 +47,7 @@ void explain_denials(const struct request *request, const struct list *never, st
 		const struct denial *denial = &attempt->denials[i];
 
 		/* What was granted while the call waited has kept nobody from anything. */
-		if (!is_wards(denial) ||
+		if (!is_wards(denial) || is_by_product(denial) ||
 		    (is_answered(denial) && strcmp(denial->answer, "granted") == 0))
 			continue;
 		if (shown++ >= NOTICES) {
@@ -100,7 +106,7 @@ int explain_missing(const struct attempt *attempt, const struct list *never,
 		_cleanup_free_ char *permission = NULL;
 		bool broad;
 
-		if (!is_wards(denial) || is_answered(denial))
+		if (!is_wards(denial) || is_answered(denial) || is_by_product(denial))
 			continue;
 		hint_describe(denial, &what);
 		list_add(ret_refused, buffer_text(&what));

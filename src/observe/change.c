@@ -53,10 +53,14 @@ bool change_is_given_in_place(int number)
 }
 
 /* By an open that waits for nobody: truncate() would, for whoever holds a lease. */
-static int change_length(const char *link, uint64_t length)
+static int change_length(int fd, const char *link, uint64_t length)
 {
-	_cleanup_close_ int file = open(link, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	_cleanup_close_ int file = -1;
+	struct stat st;
 
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) /* to open a device is to act on it */
+		return S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+	file = open(link, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	return file < 0 || ftruncate(file, (off_t)length) < 0 ? errno : 0;
 }
 
@@ -125,7 +129,7 @@ bool serve_change(struct observer *observer, const struct seccomp_notif *call, i
 		return false;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	if (!part)
-		r = change_length(link, arguments[1]);
+		r = change_length(fd, link, arguments[1]);
 	else if (part->mode >= 0)
 		r = chmod(link, (mode_t)arguments[part->mode] & 07777) < 0 ? errno : 0;
 	else if (part->owner >= 0)

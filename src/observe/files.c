@@ -17,6 +17,7 @@ static const char rule_masked[] = "default: secrets are masked";
 static const char rule_native[] = "the system's own file permissions";
 static const char rule_beside[] =
 	"default: nothing new beside a secret, where Landlock stands alone";
+static const char rule_by_product[] = "default: by-products are not worth a question";
 static const char rule_set_id[] = "no set-user-id or set-group-id files";
 
 static bool is_process_directory(const char *path)
@@ -99,7 +100,8 @@ static bool would_be_tried(enum trap_kind kind, uint64_t flags, bool exists, con
 	}
 }
 
-/* Owners, attributes and nodes are given by starting again: they are rare, and more than a name. */
+/* Owners, attributes and nodes are asked for by starting again: they are rare, and more than a
+ * name. On what is granted already they are done like everything else. */
 static bool is_given_in_place(const struct trap *trap)
 {
 	return trap->number != SYS_mknod && trap->number != SYS_mknodat &&
@@ -112,6 +114,11 @@ void refuse_file(struct observer *observer, const struct seccomp_notif *call,
 {
 	const struct wish wish = {.operation = operation, .object = path, .tree = tree};
 
+	if ((rule == rule_outside || rule == rule_masked) &&
+	    path_is_among(path, observer->observed->by_products)) {
+		refuse(observer, call, trap, operation, path, rule_by_product, error);
+		return;
+	}
 	if (permit_never(observer, path) || !is_given_in_place(trap) ||
 	    !wish_add(observer, call, trap, &wish, rule))
 		refuse(observer, call, trap, operation, path, rule, error);
@@ -133,6 +140,7 @@ enum judgement judge(struct observer *observer, const struct seccomp_notif *call
 	const char *operation = kind == TRAP_REMOVE ? "delete" : "write", *rule = NULL;
 	bool names = (kind >= TRAP_MAKE && kind <= TRAP_LINK) || (kind == TRAP_OPEN && !exists);
 	int error = path_is_under(path, "/proc") ? EROFS : EACCES;
+	const struct permit *permit;
 
 	if (!would_be_tried(kind, flags, exists, st))
 		return JUDGED_FREE;
@@ -143,9 +151,11 @@ enum judgement judge(struct observer *observer, const struct seccomp_notif *call
 	}
 	if (path_is_under(path, "/dev") && exists && kind == TRAP_OPEN)
 		return JUDGED_FREE; /* a device that the sandbox has is there to be used */
-	if (is_given_in_place(trap) &&
-	    permit_covers(observer, kind == TRAP_REMOVE ? PERMIT_DELETE : PERMIT_WRITE, path))
+	permit = permit_find(observer, kind == TRAP_REMOVE ? PERMIT_DELETE : PERMIT_WRITE, path);
+	if (permit) {
+		terms_use(observer, permit->number, call->id);
 		return JUDGED_GRANTED;
+	}
 	if (possible_outside(observer, kind, exists, st, path))
 		refuse_file(observer, call, trap, operation, path, is_tree(kind, trap, exists, st),
 			    rule ? rule : rule_outside, error);

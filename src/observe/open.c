@@ -154,8 +154,14 @@ static int open_granted(const struct observer *observer, const struct seccomp_no
 		fd = object < 0 ? object : create(call, trap, object, found->name, flags);
 	} else {
 		object = permit_open_found(observer, found);
+		if (object < 0 || fstat(object, &st) < 0)
+			return object < 0 ? object : -errno;
+		/* To open a device, or a pipe, is to act on it. */
+		if (!S_ISREG(st.st_mode) &&
+		    !(S_ISDIR(st.st_mode) && (flags & O_TMPFILE) == O_TMPFILE))
+			return -EACCES;
 		before = take_umask(call);
-		fd = object < 0 ? object : reopen(object, flags, mode_of(call, trap));
+		fd = reopen(object, flags, mode_of(call, trap));
 		umask(before);
 	}
 	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)))

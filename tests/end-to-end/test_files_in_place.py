@@ -119,7 +119,7 @@ def test_change_of_a_file(desk, outside, change):
     desk.ward.person.own(target)
     script, done = CHANGES[change]
     python(desk, f'p = sys.argv[1]; {script}; print("went" + " on")', target)
-    asked(desk, f'{target} (a file of 3 bytes)')
+    asked(desk, f'{target} (a file of 3 bytes)', 'what is there now is lost, ward keeps no copy')
     assert target.read_text() == 'old'
     press(desk, 'y')
     desk.expect_exact('went on')
@@ -132,6 +132,7 @@ def test_a_directory_and_what_is_made_in_it(desk, outside):
     python(desk, '''p = sys.argv[1]
 os.makedirs(p + "/a/b"); open(p + "/a/b/c", "w").write("deep"); os.symlink("c", p + "/a/b/s"); os.link(p + "/a/b/c", p + "/d")
 os.rename(p + "/a/b/c", p + "/e")
+os.chown(p + "/e", os.getuid(), os.getgid()); os.setxattr(p + "/e", "user.kind", b"test"); os.mkfifo(p + "/pipe"); os.chmod(p, 0o2755)
 s = socket.socket(socket.AF_UNIX); s.bind(p + "/sock")
 fd = os.open(p, os.O_TMPFILE | os.O_RDWR, 0o600); os.write(fd, b"tmp"); os.link(f"/proc/self/fd/{fd}", p + "/t", src_dir_fd=0, follow_symlinks=True)
 print("went" + " on")''', target)
@@ -141,7 +142,8 @@ print("went" + " on")''', target)
     finish(desk)
     assert (target / 'e').read_text() == 'deep' and (target / 'd').samefile(target / 'e')
     assert os.readlink(target / 'a/b/s') == 'c' and (target / 't').read_text() == 'tmp'
-    assert stat.S_ISSOCK((target / 'sock').stat().st_mode)
+    assert stat.S_ISSOCK((target / 'sock').stat().st_mode) and stat.S_ISFIFO((target / 'pipe').stat().st_mode)
+    assert os.getxattr(target / 'e', 'user.kind') == b'test' and target.stat().st_mode & stat.S_ISGID
 
 
 def test_rename_asks_for_both_sides(desk, outside):
