@@ -318,12 +318,12 @@ def test_without_its_pane_nothing_is_given(plain):
     plain.file('act.py', 'import os, sys, errno\n' + WAITERS)
     pane = Tmux(plain, 100, 40)
     try:
-        assert pane('new-window', '-d', '-t', 't:1').code == 0  # so that the server stays
+        assert pane('set', '-s', 'exit-empty', 'off').code == 0  # so that the server stays
         pane.keys('-l', f'{plain.binary} run -- /usr/bin/python3 -I act.py {outside} {word}')
         pane.keys('Enter')
         pane.shows('help\n>')
         assert processes(word)
-        killed = pane('kill-pane', '-t', 't:0.0')
+        killed = pane('kill-pane', '-t', 't')
         assert killed.code == 0, killed
         assert all_gone(word)
         assert not list(outside.iterdir()) and not list(plain.work.glob('opened*'))
