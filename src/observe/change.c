@@ -95,6 +95,24 @@ static int change_attribute(pid_t tid, const char *link, const uint64_t *argumen
 	return setxattr(link, name, value, size, (int)arguments[3]) < 0 ? errno : 0;
 }
 
+/* On the very file that the fd is of: the mount that it was opened through decides, as it would for
+ * the caller. */
+bool change_mode_by_fd(struct observer *observer, const struct seccomp_notif *call)
+{
+	_cleanup_close_ int fd = caller_fd((pid_t)call->pid, (int)call->data.args[0]);
+	int r;
+
+	if (fd < 0 || !still_waiting(observer, call->id))
+		return false;
+	r = fchmod(fd, (mode_t)call->data.args[1] & 01777) < 0 ? errno : 0;
+	/* Before the caller goes on: as long as we hold it for writing, nobody can execute it. */
+	close_fd(&fd);
+	if (r == EROFS)
+		return false;
+	answer(observer, call->id, r);
+	return true;
+}
+
 bool serve_change(struct observer *observer, const struct seccomp_notif *call, int fd)
 {
 	const uint64_t *arguments = (const uint64_t *)call->data.args;
