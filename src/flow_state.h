@@ -61,6 +61,7 @@ struct flow {
 	enum network entry_network;
 	struct observed observed; /* what the observer borrows */
 	struct observer *observer;
+	bool traced;		    /* what is read is shown to it */
 	struct published published; /* until the observer has it */
 	struct run *run;	    /* while it is served */
 };

@@ -155,4 +155,5 @@ void wish_done(struct observer *observer)
 	list_done(&observer->permitted_sockets);
 	list_done(&observer->granted);
 	permits_done(&observer->permits);
+	copies_done(&observer->copies);
 }
