@@ -3,11 +3,11 @@
  * says to it takes effect at once, in the run that stands there. */
 #include "flow_state.h"
 #include "base/escape.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "decide/sets.h"
 #include "decide/sockets.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +22,7 @@ enum {
 struct asked {
 	struct flow *flow;
 	char *operation, *object, *program, *permission;
+	char *shown;	 /* of a program all its words; else the object */
 	uint64_t missed; /* since when it is not there; 0: it is */
 };
 
@@ -31,6 +32,7 @@ static void asked_done(struct asked *asked)
 	free(asked->object);
 	free(asked->program);
 	free(asked->permission);
+	free(asked->shown);
 }
 
 static void serve_others(void *data)
@@ -76,49 +78,18 @@ static bool is_file(const struct wish *wish)
  * an address that must be named itself, that address. */
 static void add_permission(const struct wish *wish, struct list *grants)
 {
-	if (wish->tree)
-		list_add_printf(grants, "%s %s/**", wish->operation, wish->object);
+	_cleanup_free_ char *path = is_file(wish) ? path_escape(wish->object) : NULL;
+
+	if (wish->command)
+		list_add_printf(grants, "%s %s", wish->operation, wish->command);
+	else if (path)
+		list_add_printf(grants, "%s %s%s", wish->operation, path, wish->tree ? "/**" : "");
 	else if (!wish->warning || !wish->address)
 		list_add_printf(grants, "%s %s", wish->operation, wish->object);
 	else if (strchr(wish->address, ':'))
 		list_add_printf(grants, "connect [%s]:%u", wish->address, wish->port);
 	else
 		list_add_printf(grants, "connect %s:%u", wish->address, wish->port);
-}
-
-/* IPv4 as a mapped address. */
-static bool parse_address(const char *text, struct in6_addr *ret_address)
-{
-	char mapped[INET6_ADDRSTRLEN + 8];
-
-	if (!text || inet_pton(AF_INET6, text, ret_address) == 1)
-		return text != NULL;
-	snprintf(mapped, sizeof(mapped), "::ffff:%s", text);
-	return inet_pton(AF_INET6, mapped, ret_address) == 1;
-}
-
-/* What was said to others of this run covers this one, too: all of a set, or a whole host. */
-static bool is_granted(const struct flow *flow, const struct wish *wish, const char *permission)
-{
-	struct host_rules rules = {0};
-	struct in6_addr address;
-	bool granted = list_has(&flow->granted, permission);
-
-	if (granted || !wish->host) /* files are the observer's to know */
-		return granted;
-	for (size_t i = 0; i < flow->granted.count; i++)
-		if (strncmp(flow->granted.items[i], "connect ", 8) == 0)
-			(void)host_rules_add(&rules, flow->granted.items[i] + 8, /* deny= */ false,
-					     /* ret_error= */ NULL);
-	/* A name alone does not open what must be named itself. */
-	if (parse_address(wish->warning ? wish->address : wish->host, &address))
-		granted = host_rules_address(&rules, &address, wish->port, /* named= */ false,
-					     NULL) == HOST_ALLOWED;
-	else
-		granted = !wish->warning && wish->host &&
-			  host_rules_name(&rules, wish->host, wish->port) == HOST_ALLOWED;
-	host_rules_done(&rules);
-	return granted;
 }
 
 static void add_hosts(const struct list *hosts, struct list *grants)
@@ -221,8 +192,10 @@ static char *make_note(const struct wish *wish, const struct known_socket *socke
 /* What it wants to do with it; NULL where the object says it all. */
 static const char *verb_of(const struct wish *wish)
 {
-	static const char *const verbs[][2] = {
-		{"read", "to read"}, {"write", "to write"}, {"delete", "to delete"}};
+	static const char *const verbs[][2] = {{"read", "to read"},
+					       {"write", "to write"},
+					       {"delete", "to delete"},
+					       {"exec", "to run"}};
 
 	for (size_t i = 0; i < ELEMENTS(verbs); i++)
 		if (strcmp(wish->operation, verbs[i][0]) == 0)
@@ -236,6 +209,8 @@ static char *make_why(const struct wish *wish, const struct known_socket *socket
 
 	if (socket)
 		buffer_printf(&why, "a socket of the host; %s", socket->risk);
+	else if (wish->command)
+		buffer_printf(&why, "%s; it waits, and has not started yet", wish->rule);
 	else if (is_file(wish))
 		buffer_printf(&why, "%s; the call waits, and nothing was %s yet", wish->rule,
 			      strcmp(wish->operation, "read") == 0 ? "read" : "changed");
@@ -298,11 +273,13 @@ static void note_refusal(struct flow *flow, const struct asked *asked, const str
 static const char *ask(struct flow *flow, const struct wish *wish, struct list *grants)
 {
 	const struct known_socket *socket = is_socket(wish) ? socket_at(wish->object) : NULL;
-	_cleanup_(asked_done) struct asked asked = {.flow = flow,
-						    .operation = strdup(wish->operation),
-						    .object = strdup(wish->object),
-						    .program = strdup(wish->program),
-						    .permission = strdup(grants->items[0])};
+	_cleanup_(asked_done) struct asked asked = {
+		.flow = flow,
+		.operation = strdup(wish->operation),
+		.object = strdup(wish->object),
+		.program = strdup(wish->program),
+		.shown = strdup(wish->command ? wish->command : wish->object),
+		.permission = strdup(grants->items[0])};
 	_cleanup_list_ struct list set_grants = {0};
 	_cleanup_free_ char *set = find_set(flow, wish, grants->items[0], &set_grants),
 			    *note = make_note(wish, socket, set, &set_grants),
@@ -313,7 +290,7 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 			       .program = asked.program,
 			       .verb = verb_of(wish),
 			       .destroys = destroys(wish),
-			       .object = asked.object,
+			       .object = asked.shown,
 			       .note = note,
 			       .why = why,
 			       .set = set,
@@ -334,7 +311,8 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 		return "denied";
 	}
 	for (size_t i = 0; i < grants->count; i++)
-		observer_permit(flow->observer, grants->items[i], /* term= */ NULL);
+		observer_permit(flow->observer, grants->items[i],
+				&(struct term){answer.grant, answer.expires});
 	return "granted";
 }
 
@@ -346,7 +324,7 @@ static const char *answer_wish(struct flow *flow, const struct wish *wish)
 	if (flow->aborted || flow->failure)
 		return "none";
 	add_permission(wish, &grants);
-	if (is_granted(flow, wish, grants.items[0]))
+	if (observer_permits(flow->observer, wish))
 		return "granted";
 	if (is_refused(flow, grants.items[0]))
 		return "denied";

@@ -37,6 +37,8 @@ void filter_trap_allocation(void);
 void filter_trap_messages(void);
 /* And every open, for reading as well; but for those with O_PATH, by which nothing is read. */
 void filter_trap_reads(void);
+/* And every start of a program. */
+void filter_trap_programs(void);
 /* With notify off, calls that the supervisor would be shown simply meet the other walls. rung: NULL
  * where nothing was lost. Returns the length, or -errno. */
 int filter_build(bool notify, const struct filter_changes *changes, const struct filter_rung *rung,
