@@ -45,6 +45,12 @@ static bool is_protected(const struct denial *denial)
 	return strncmp(denial->rule, "protected", strlen("protected")) == 0;
 }
 
+/* Only what is masked is refused to a reader: its own name opens it. */
+static bool is_read(const struct denial *denial)
+{
+	return strcmp(denial->operation, "read") == 0;
+}
+
 /* The list of what is denied, or something that no list opens: nobody can say yes to it. */
 bool hint_is_final(const struct denial *denial)
 {
@@ -148,8 +154,8 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 		return flag_for_target(denial, text);
 	if (strcmp(denial->operation, "unix") == 0)
 		return flag_for_socket(object, text);
-	if (strstr(denial->rule, "masked") || is_protected(denial)) {
-		buffer_add_text(text, "--write ");
+	if (is_read(denial) || strstr(denial->rule, "masked") || is_protected(denial)) {
+		buffer_add_text(text, is_read(denial) ? "--read " : "--write ");
 		escape_for_shell(text, path_is_under(object, workspace)
 					       ? object + strlen(workspace) + 1
 					       : object);
@@ -208,6 +214,10 @@ char *hint_permission(const struct denial *denial, bool *ret_broad)
 	}
 	if (is_protected(denial))
 		return asprintf(&permission, "write %s", object) < 0 ? NULL : permission;
+	if (is_read(denial)) { /* what is not there nobody can be let read */
+		*ret_broad = !realpath(object, real) || is_beyond(real);
+		return *ret_broad || asprintf(&permission, "read %s", real) < 0 ? NULL : permission;
+	}
 	path = writable_for(object);
 	if (!realpath(path, real) || is_beyond(real))
 		return NULL;

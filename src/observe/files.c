@@ -14,7 +14,7 @@
 
 static const char rule_outside[] = "default: write only in the workspace and /tmp";
 static const char rule_masked[] = "default: secrets are masked";
-static const char rule_native[] = "the system's own file permissions";
+const char rule_native[] = "the system's own file permissions";
 static const char rule_beside[] =
 	"default: nothing new beside a secret, where Landlock stands alone";
 static const char rule_by_product[] = "default: by-products are not worth a question";
@@ -131,6 +131,20 @@ static bool is_tree(enum trap_kind kind, const struct trap *trap, bool exists,
 	if (exists)
 		return S_ISDIR(st->st_mode) && (kind == TRAP_REMOVE || kind == TRAP_OPEN);
 	return trap->number == SYS_mkdir || trap->number == SYS_mkdirat;
+}
+
+void judge_hidden(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap, enum trap_kind kind, uint64_t flags,
+		  const char *operation, const struct hidden *hidden)
+{
+	const struct found *found = &hidden->found;
+
+	if (hidden->error == 0 && would_be_tried(kind, flags, found->exists, &found->st) &&
+	    possible_outside(observer, kind, found->exists, &found->st, found->path))
+		refuse_file(observer, call, trap, operation, found->path,
+			    is_tree(kind, trap, found->exists, &found->st), hidden->rule, EACCES);
+	else
+		refuse(observer, call, trap, operation, found->path, hidden->rule, EACCES);
 }
 
 enum judgement judge(struct observer *observer, const struct seccomp_notif *call,
@@ -262,34 +276,6 @@ static bool sets_group_id(const struct seccomp_notif *call, const struct trap *t
 {
 	return trap->kind == TRAP_CHANGE && trap->mode >= 0 &&
 	       call->data.args[trap->mode] & S_ISGID;
-}
-
-/* Into a masked directory nobody can look, we neither: but whatever was meant in it, the mask
- * refuses. True if the call was refused and answered. */
-bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *call,
-		       const struct trap *trap, int directory, const char *text)
-{
-	char above[PATH_MAX], object[2 * PATH_MAX];
-	struct found found;
-	const char *rule = NULL;
-	char *slash;
-
-	strcpy(above, text);
-	while ((slash = strrchr(above, '/')) && slash != above) {
-		*slash = '\0';
-		if (caller_find(observer->observed->root, (pid_t)call->pid,
-				argument(call, directory, AT_FDCWD), above, true, &found) < 0)
-			continue;
-		close(found.fd);
-		if (!still_waiting(observer, call->id) || may_write(observer, found.path, &rule) ||
-		    !rule)
-			return false;
-		snprintf(object, sizeof(object), "%s%s", found.path, text + strlen(above));
-		refuse(observer, call, trap, trap->kind == TRAP_REMOVE ? "delete" : "write", object,
-		       rule, EACCES);
-		return true;
-	}
-	return false;
 }
 
 /* An open on ordinary ground goes on by itself while the walls hold all that is guarded; unless it
@@ -471,6 +457,7 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 {
 	uint64_t flags = trap->flags >= 0 ? (uint32_t)call->data.args[trap->flags] : 0;
 	bool follow = !trap->no_follow && !(flags & AT_SYMLINK_NOFOLLOW);
+	enum below below = BELOW_NOT;
 	_cleanup_close_ int fd = -1;
 	struct found found;
 	char text[PATH_MAX] = "";
@@ -497,6 +484,10 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 			answer(observer, call->id, EINVAL);
 			return;
 		}
+		if (!(flags & (O_ACCMODE | O_CREAT | O_TRUNC))) {
+			serve_read(observer, call, trap, flags);
+			return;
+		}
 	}
 	r = caller_text((pid_t)call->pid, call->data.args[trap->path], text, sizeof(text));
 	if (r == -EFAULT)
@@ -507,9 +498,13 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		r = caller_find(observer->observed->root, (pid_t)call->pid,
 				argument(call, trap->directory, AT_FDCWD), text, follow, &found);
 	fd = r == 0 ? found.fd : -1;
-	if (r == -EACCES && refuse_below_mask(observer, call, trap, trap->directory, text))
-		return;
-	if (r < 0 || !still_waiting(observer, call->id)) {
+	if (r == -EACCES) {
+		below = below_find(observer, call, trap, text, flags, &found);
+		fd = below == BELOW_GRANTED ? found.fd : -1;
+		if (below == BELOW_ANSWERED)
+			return;
+	}
+	if ((r < 0 && below == BELOW_NOT) || !still_waiting(observer, call->id)) {
 		serve_unfound(observer, call, trap, text, flags, -r);
 		return;
 	}
@@ -517,7 +512,7 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		answer(observer, call->id, EISDIR);
 		return;
 	}
-	if (!judge_found(observer, call, trap, trap->kind, flags, &found))
+	if (below == BELOW_NOT && !judge_found(observer, call, trap, trap->kind, flags, &found))
 		return;
 	if (trap->kind == TRAP_OPEN)
 		serve_open(observer, call, trap, flags, &found);

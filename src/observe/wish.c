@@ -244,4 +244,5 @@ void wish_done(struct observer *observer)
 	while (observer->asking)
 		asking_free(take(observer, &observer->asking));
 	list_done(&observer->granted);
+	copies_done(&observer->copies);
 }
