@@ -45,7 +45,7 @@ struct flow {
 	struct list granted, asked; /* by answers during this run; and what was asked for */
 	struct list refused;	    /* what was asked for while a call waited, and not given */
 	struct list remarks;	    /* to be said when the command no longer has the terminal */
-	unsigned questions;	    /* while calls waited */
+	bool told_silenced;	    /* that it asks too much */
 	bool aborted;		    /* a person has ended the run */
 	struct error *failure;	    /* or an answer could not be recorded */
 	bool answered;		    /* a person has said yes to it */

@@ -13,9 +13,8 @@
 #include <sys/stat.h>
 
 enum {
-	QUESTIONS_MOST = 32, /* in one run: a program must not be able to wear a person down */
-	SET_SHOWN = 4,	     /* hosts of a set that are named beside it; a key shows them all */
-	MISSED_MS = 500,     /* a call that a signal interrupted comes again within this time */
+	SET_SHOWN = 4,	 /* hosts of a set that are named beside it; a key shows them all */
+	MISSED_MS = 500, /* a call that a signal interrupted comes again within this time */
 };
 
 /* The wish that is asked about: it may be gone before the person has answered. */
@@ -288,7 +287,6 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 	_cleanup_answer_ struct answer answer = {0};
 	struct error *error = NULL;
 
-	flow->questions++;
 	if (flow_put(flow, "grant", &question, grants, &answer, &error) < 0) {
 		give_up(flow, error);
 		return "none";
@@ -317,19 +315,25 @@ static const char *answer_wish(struct flow *flow, const struct wish *wish)
 		return "granted";
 	if (is_refused(flow, grants.items[0]))
 		return "denied";
-	if (flow->questions == QUESTIONS_MOST) {
-		flow->questions++;
-		list_add_printf(&flow->remarks,
-				"it wanted more than %d things that nobody had named; the rest was "
-				"refused without asking",
-				QUESTIONS_MOST);
-	}
-	if (flow->questions > QUESTIONS_MOST)
-		return "none";
 	run_pause(flow->run);
 	answer = ask(flow, wish, &grants);
 	run_resume(flow->run);
 	return answer;
+}
+
+/* At once, and again where it is looked for later. */
+static void tell_silenced(struct flow *flow)
+{
+	const char *why = observer_silenced(flow->observer);
+
+	if (!why || flow->told_silenced)
+		return;
+	flow->told_silenced = true;
+	run_pause(flow->run);
+	tell_terminal(why);
+	run_resume(flow->run);
+	list_add(&flow->remarks, why);
+	list_add(&flow->result->warnings, why);
 }
 
 void flow_serve_wishes(struct flow *flow)
@@ -340,5 +344,7 @@ void flow_serve_wishes(struct flow *flow)
 		uint64_t number = wish->number;
 
 		observer_settle(flow->observer, number, answer_wish(flow, wish));
+		tell_silenced(flow);
 	}
+	tell_silenced(flow);
 }

@@ -94,6 +94,9 @@ void answer_done(struct answer *answer);
  * become obsolete ends by itself: ANSWER_NOBODY. */
 int ask_terminal(const struct ask *ask, struct answer *ret_answer, struct error **ret_error);
 
+/* One line for whoever sits there; nothing where nobody does. */
+void tell_terminal(const char *text);
+
 /* The hosts of a line, with blanks or commas between them, each once; an error names what is none.
  */
 int domains_read(const char *line, struct list *ret_domains, struct error **ret_error);

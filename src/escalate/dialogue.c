@@ -458,6 +458,19 @@ void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *
 	tty_give_back(&d.tty);
 }
 
+void tell_terminal(const char *text)
+{
+	_cleanup_close_ int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	_cleanup_buffer_ struct buffer line = {0};
+
+	if (fd < 0 || tcgetpgrp(fd) != getpgrp())
+		return;
+	buffer_add_text(&line, "\r\nward: ");
+	escape_for_terminal(&line, text, strlen(text));
+	buffer_add_text(&line, "\r\n");
+	(void)!write(fd, line.data, line.length);
+}
+
 int ask_terminal(const struct ask *ask, struct answer *ret_answer, struct error **ret_error)
 {
 	_cleanup_close_ int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);

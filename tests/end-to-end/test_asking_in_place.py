@@ -324,14 +324,3 @@ def test_a_no_for_the_session_is_to_the_host_and_not_to_the_command(desk, world)
     desk.ready()
     grants = [json.loads(line) for line in desk.does('ward grants --json').splitlines()]
     assert [(g['refusal'], g['permissions']) for g in grants] == [(True, [f'connect web.example:{port}'])]
-
-
-@pytest.mark.soak
-def test_a_program_cannot_ask_without_end(desk, world):
-    desk.sendline(talk(*(f'host{i}.example:80' for i in range(40))))
-    for i in range(32):
-        asked(desk, f'wants host{i}.example:80')
-        desk.send('n')
-    desk.expect_exact('host39.example failed')
-    desk.expect_exact('it wanted more than 32 things')
-    desk.ready()
