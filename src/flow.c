@@ -345,6 +345,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.filter = {permissions->allow_calls, permissions->deny_calls},
 	};
 	sandbox->trap_messages = flow->verdict.network == NETWORK_RESTRICTED;
+	sandbox->trap_programs = flow_judges_programs(flow);
 	flow_limit_sandbox(flow, sandbox);
 	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));
 	if (sandbox->terminal)
@@ -450,6 +451,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.masks = &flow->masks,
 		.pidfd = flow->entry.walls & WALL_BIT(WALL_PID_NAMESPACE) ? flow->entry.pidfd : -1,
 		.control = flow->entry.control,
+		.programs = flow_programs(flow),
 		.disk = flow->verdict.limits.disk,
 	};
 	if (flow->entry.walls & WALL_BIT(WALL_TMP) && !list_has(&flow->masks.writable, "/tmp"))
@@ -741,6 +743,8 @@ void flow_run(const struct request *request, const struct audience *audience,
 	masks_done(&flow.masks);
 	list_done(&flow.mask_paths);
 	list_done(&flow.writable);
+	list_done(&flow.program_rules);
+	list_done(&flow.candidates);
 	buffer_done(&flow.users);
 	buffer_done(&flow.groups);
 	free(flow.state);

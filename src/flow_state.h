@@ -65,6 +65,8 @@ struct flow {
 	enum level entry_level;
 	enum network entry_network;
 	struct observed observed; /* what the observer borrows */
+	struct programs programs; /* the same */
+	struct list program_rules, candidates;
 	struct observer *observer;
 	struct published published; /* until the observer has it */
 	struct run *run;	    /* while it is served */
@@ -126,6 +128,10 @@ void flow_places(const struct flow *flow, struct list *writable, struct sets_pla
 /* flow_wish.c: answers all that waits for an answer, by asking where that was not answered yet.
  * What cannot be recorded ends the run, as an abort does; flow_escalate then says so. */
 void flow_serve_wishes(struct flow *flow);
+/* flow_programs.c: true if the starts of programs must be seen, because a rule is about them. */
+bool flow_judges_programs(const struct flow *flow);
+/* What judges them, for the observer; NULL: nobody has to. */
+const struct programs *flow_programs(struct flow *flow);
 /* The question before the first attempt; fails where the answer is not yes. */
 int flow_ask_first(struct flow *flow, struct error **ret_error);
 /* The question after an attempt that failed; 1: there is to be another one. */

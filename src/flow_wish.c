@@ -21,6 +21,7 @@ enum {
 struct asked {
 	struct flow *flow;
 	char *operation, *object, *program, *permission;
+	char *shown;	 /* of a program all its words; else the object */
 	uint64_t missed; /* since when it is not there; 0: it is */
 };
 
@@ -30,6 +31,7 @@ static void asked_done(struct asked *asked)
 	free(asked->object);
 	free(asked->program);
 	free(asked->permission);
+	free(asked->shown);
 }
 
 static void serve_others(void *data)
@@ -77,7 +79,9 @@ static void add_permission(const struct wish *wish, struct list *grants)
 {
 	_cleanup_free_ char *path = is_file(wish) ? path_escape(wish->object) : NULL;
 
-	if (path)
+	if (wish->command)
+		list_add_printf(grants, "%s %s", wish->operation, wish->command);
+	else if (path)
 		list_add_printf(grants, "%s %s%s", wish->operation, path, wish->tree ? "/**" : "");
 	else if (!wish->warning || !wish->address)
 		list_add_printf(grants, "%s %s", wish->operation, wish->object);
@@ -187,8 +191,10 @@ static char *make_note(const struct wish *wish, const struct known_socket *socke
 /* What it wants to do with it; NULL where the object says it all. */
 static const char *verb_of(const struct wish *wish)
 {
-	static const char *const verbs[][2] = {
-		{"read", "to read"}, {"write", "to write"}, {"delete", "to delete"}};
+	static const char *const verbs[][2] = {{"read", "to read"},
+					       {"write", "to write"},
+					       {"delete", "to delete"},
+					       {"exec", "to run"}};
 
 	for (size_t i = 0; i < ELEMENTS(verbs); i++)
 		if (strcmp(wish->operation, verbs[i][0]) == 0)
@@ -202,6 +208,8 @@ static char *make_why(const struct wish *wish, const struct known_socket *socket
 
 	if (socket)
 		buffer_printf(&why, "a socket of the host; %s", socket->risk);
+	else if (wish->command)
+		buffer_printf(&why, "%s; it waits, and has not started yet", wish->rule);
 	else if (is_file(wish))
 		buffer_printf(&why, "%s; the call waits, and nothing was changed yet", wish->rule);
 	else if (is_socket(wish))
@@ -263,11 +271,13 @@ static void note_refusal(struct flow *flow, const struct asked *asked, const str
 static const char *ask(struct flow *flow, const struct wish *wish, struct list *grants)
 {
 	const struct known_socket *socket = is_socket(wish) ? socket_at(wish->object) : NULL;
-	_cleanup_(asked_done) struct asked asked = {.flow = flow,
-						    .operation = strdup(wish->operation),
-						    .object = strdup(wish->object),
-						    .program = strdup(wish->program),
-						    .permission = strdup(grants->items[0])};
+	_cleanup_(asked_done) struct asked asked = {
+		.flow = flow,
+		.operation = strdup(wish->operation),
+		.object = strdup(wish->object),
+		.program = strdup(wish->program),
+		.shown = strdup(wish->command ? wish->command : wish->object),
+		.permission = strdup(grants->items[0])};
 	_cleanup_list_ struct list set_grants = {0};
 	_cleanup_free_ char *set = find_set(flow, wish, grants->items[0], &set_grants),
 			    *note = make_note(wish, socket, set, &set_grants),
@@ -278,7 +288,7 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 			       .program = asked.program,
 			       .verb = verb_of(wish),
 			       .destroys = destroys(wish),
-			       .object = asked.object,
+			       .object = asked.shown,
 			       .note = note,
 			       .why = why,
 			       .set = set,

@@ -53,29 +53,64 @@ static void deny_ssh(const char *home, struct permissions *permissions)
 		closedir(directory);
 }
 
-/* Most places in the table do not exist: one reading of the home directory spares a look at each.
- */
-static void deny_home(const char *home, struct permissions *permissions)
+/* What is in a directory. */
+struct listing {
+	struct list names;
+	bool closed; /* nobody knows */
+};
+
+static void read_listing(const char *home, const char *part, struct listing *ret_listing)
 {
-	_cleanup_list_ struct list present = {0};
-	DIR *directory = opendir(home);
+	_cleanup_free_ char *path = path_resolve(home, NULL, part);
+	DIR *directory = opendir(path);
 	struct dirent *entry;
 
+	*ret_listing = (struct listing){.closed = !directory && errno != ENOENT};
 	while (directory && (entry = readdir(directory)))
-		list_add(&present, entry->d_name);
-	for (const char *const *secret = secrets_in_home; *secret; secret++) {
-		_cleanup_free_ char *first = strndup(*secret, strcspn(*secret, "/"));
+		list_add(&ret_listing->names, entry->d_name);
+	if (directory)
+		closedir(directory);
+}
 
-		if (!directory || list_has(&present, first)) {
+/* True for "a/b" if the listing has "a". */
+static bool may_hold(const struct listing *listing, const char *path)
+{
+	_cleanup_free_ char *first = strndup(path, strcspn(path, "/"));
+
+	return listing->closed || list_has(&listing->names, first);
+}
+
+/* Most places in the table do not exist: one reading of the home directory, and of the two in it
+ * that most of them would lie in, spares a look at each. */
+static void deny_home(const char *home, struct permissions *permissions)
+{
+	static const char *const places[] = {".config", ".local/share", "."};
+	enum { ITSELF = ELEMENTS(places) - 1 };
+	struct listing listings[ELEMENTS(places)] = {0};
+
+	read_listing(home, places[ITSELF], &listings[ITSELF]);
+	listings[ITSELF].closed |= listings[ITSELF].names.count == 0;
+	for (size_t i = 0; i < ITSELF; i++)
+		if (may_hold(&listings[ITSELF], places[i]))
+			read_listing(home, places[i], &listings[i]);
+	for (const char *const *secret = secrets_in_home; *secret; secret++) {
+		const char *rest = *secret;
+		size_t i = 0;
+
+		while (i < ITSELF && !path_is_under(*secret, places[i]))
+			i++;
+		if (i < ITSELF)
+			rest += strlen(places[i]) + 1;
+		if (may_hold(&listings[i], rest)) {
 			_cleanup_free_ char *path = path_resolve(home, NULL, *secret);
 
 			deny_default(permissions, path);
 		}
 	}
-	if (directory)
-		closedir(directory);
-	if (!directory || list_has(&present, ".ssh"))
+	if (may_hold(&listings[ITSELF], ".ssh"))
 		deny_ssh(home, permissions);
+	for (size_t i = 0; i <= ITSELF; i++)
+		list_done(&listings[i].names);
 }
 
 static void add_table(struct list *list, const char *const *table)

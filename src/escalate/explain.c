@@ -12,7 +12,7 @@ enum { NOTICES = 5 };
 /* By a rule that somebody wrote: its words are that person's. */
 static bool is_said(const struct denial *denial)
 {
-	return strncmp(denial->rule, "deny: ", 6) == 0 ||
+	return strncmp(denial->rule, "deny: ", 6) == 0 || strncmp(denial->rule, "ask: ", 5) == 0 ||
 	       strncmp(denial->rule, "read-only: ", 11) == 0;
 }
 

@@ -48,7 +48,9 @@ static bool is_protected(const struct denial *denial)
 /* The list of what is denied, or something that no list opens: nobody can say yes to it. */
 bool hint_is_final(const struct denial *denial)
 {
-	return strncmp(denial->rule, "denied", strlen("denied")) == 0 ||
+	return strcmp(denial->operation, "exec") ==
+		       0 || /* by a rule, which is asked about at once */
+	       strncmp(denial->rule, "denied", strlen("denied")) == 0 ||
 	       strncmp(denial->rule, "never", strlen("never")) == 0;
 }
 

@@ -60,6 +60,8 @@ static const struct trap traps[] = {
 	{SYS_sendmsg, "sendmsg", TRAP_MESSAGE, -1, -1, -1, -1, -1, -1, false},
 	{SYS_sendmmsg, "sendmmsg", TRAP_MESSAGE, -1, -1, -1, -1, -1, -1, false},
 	{SYS_socket, "socket", TRAP_SOCKET, -1, -1, -1, -1, -1, -1, false},
+	{SYS_execve, "execve", TRAP_EXEC, -1, 0, -1, -1, -1, -1, false},
+	{SYS_execveat, "execveat", TRAP_EXEC, 0, 1, -1, -1, 4, -1, false},
 	{SYS_kill, "kill", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
 	{SYS_tkill, "tkill", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
 	{SYS_tgkill, "tgkill", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
@@ -168,6 +170,8 @@ void serve_call(struct observer *observer, const struct seccomp_notif *call,
 {
 	if (trap->kind == TRAP_ALLOCATE)
 		serve_allocation(observer, call);
+	else if (trap->kind == TRAP_EXEC)
+		serve_exec(observer, call, trap);
 	else if (trap->kind == TRAP_PROCESS)
 		serve_processes(observer, call, trap);
 	else if (trap->kind == TRAP_LISTEN || trap->kind == TRAP_INTERFACE)
@@ -233,7 +237,8 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 	observer->epoll = epoll_create1(EPOLL_CLOEXEC);
 	observer->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	observer->resolver = resolver_new();
-	if (observer->epoll < 0 || observer->timer < 0 || watch(observer, observer->timer) < 0 ||
+	if (seals_begin(observer) < 0 || observer->epoll < 0 || observer->timer < 0 ||
+	    watch(observer, observer->timer) < 0 ||
 	    (observed->listener >= 0 && watch(observer, observed->listener) < 0) ||
 	    !(observer->nameserver =
 		      nameserver_new(observer->epoll, observed->names, observer->resolver))) {
@@ -272,6 +277,7 @@ void observer_free(struct observer *observer)
 		return;
 	if (observer->files.rlim_max)
 		(void)setrlimit(RLIMIT_NOFILE, &observer->files);
+	seals_done(observer);
 	drop_waiting(observer);
 	wish_done(observer);
 	lent_done(observer);
@@ -329,7 +335,7 @@ void observer_serve(struct observer *observer)
 				 !dial_serve(observer, fd) && !terms_serve(observer, fd) &&
 				 !lookup_serve(observer->lookup, fd, events[i].events) &&
 				 !relay_serve(observer->relay, fd, events[i].events) &&
-				 !renewal_serve(observer->renewal, fd))
+				 !renewal_serve(observer->renewal, fd) && !seal_serve(observer, fd))
 				waiting = true;
 		}
 		if (waiting)
@@ -349,6 +355,8 @@ struct error *observer_take_failure(struct observer *observer)
 void observer_warn(const struct observer *observer, struct list *warnings)
 {
 	renewal_warn(observer->renewal, warnings);
+	for (size_t i = 0; i < observer->seals.unsealed.count; i++)
+		list_add(warnings, observer->seals.unsealed.items[i]);
 	for (size_t i = 0; i < observer->terms.lines.count; i++)
 		list_add(warnings, observer->terms.lines.items[i]);
 }

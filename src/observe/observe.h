@@ -18,6 +18,31 @@
 
 struct observer;
 
+/* A program that is being started. */
+struct started {
+	const char *path;	 /* as the call names it */
+	const char *real;	 /* the file itself, as it is seen in the sandbox */
+	const struct list *argv; /* at least one word */
+	const char *text;	 /* all of it as shell text, the file first: what a yes is to */
+};
+
+enum program_word {
+	PROGRAM_FREE,  /* no rule is about it */
+	PROGRAM_GIVEN, /* a rule is, and somebody has said yes */
+	PROGRAM_ASK,
+	PROGRAM_DENY,
+};
+
+/* Rules about programs: what judges them, and what init will start, whose memory nobody reads. */
+struct programs {
+	/* *ret_rule: the rule in words; unchanged where there is none. */
+	enum program_word (*judge)(void *data, const struct started *started,
+				   const char **ret_rule);
+	void *data;
+	const struct list *candidates, *argv;
+	bool sealed; /* what is loaded is checked */
+};
+
 /* The answers that are remembered, and that somebody may take back while the command runs. */
 struct answers {
 	bool (*changed)(void *data); /* since it was asked last; NULL: they never do */
@@ -56,10 +81,11 @@ struct observed {
 	const struct list *by_products; /* patterns of files that nobody is asked about */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
 	const struct masks *masks;  /* what is hidden, by mounts or without */
-	const struct masks *covered; /* the masks that are renewed when they fall; NULL: none */
-	const struct texts *texts;   /* of those of its masks that show one; none: NULL */
-	int pidfd;		     /* of init: what ends the run; -1: */
-	int control;		     /* the end of this does */
+	const struct masks *covered;	 /* the masks that are renewed when they fall; NULL: none */
+	const struct texts *texts;	 /* of those of its masks that show one; none: NULL */
+	int pidfd;			 /* of init: what ends the run; -1: */
+	int control;			 /* the end of this does */
+	const struct programs *programs; /* NULL: starts of programs are not shown */
 	uint64_t disk; /* how much of it fallocate may set aside; 0: fallocate is not shown */
 };
 
@@ -72,6 +98,7 @@ struct wish {
 	uint64_t number;       /* tells it from all others of this run */
 	const char *operation; /* "connect", "unix"; "write", "delete", "read"; "exec" */
 	const char *object;    /* "packages.example:443", "[2001:db8::1]:80"; a real path */
+	const char *command;   /* exec: all of it as shell text; else NULL */
 	bool tree;	       /* a directory: what lies in it is meant, too */
 	const char *host;      /* connect: the name or the address alone; else NULL */
 	const char *address;   /* connect: the address where it is known, else NULL */

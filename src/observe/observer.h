@@ -10,6 +10,7 @@
 #include "observe.h"
 #include "permits.h"
 #include "renew.h"
+#include "seal.h"
 #include "terms.h"
 #include "network/resolver.h"
 #include <linux/seccomp.h>
@@ -74,15 +75,18 @@ struct observer {
 	size_t dial_count;
 	uint64_t dialled;	/* how many there were */
 	int dial_timer;		/* -1 until it is needed */
+	bool ticks;		/* it is set */
 	struct winner *winners; /* addresses that answered; NULL until there is one */
 	struct lookup *lookup;
 	struct relay *relay;
 	struct renewed renewed;
 	struct renewal *renewal;
 	struct holding holding;
+	struct seals seals;
 	uint32_t last_caller;
 	unsigned streak;      /* how often in a row it was the same */
 	bool together;	      /* callers wake us on their own processor */
+	unsigned apart;	      /* how often they are not met on one for now, see insert.c */
 	uint64_t unread;      /* calls whose paths could not be read */
 	uint64_t set_aside;   /* bytes that fallocate was let go on with */
 	uint64_t own_network; /* the supervisor's own, as SO_NETNS_COOKIE says it; 0: not asked yet
@@ -107,6 +111,7 @@ enum trap_kind {
 	TRAP_LISTEN,
 	TRAP_INTERFACE, /* a question about the interfaces of a socket's network */
 	TRAP_SOCKET,	/* of the Internet, where there must be none */
+	TRAP_EXEC,	/* the start of a program */
 	TRAP_PROCESS,	/* something done to another process, where all of the user's can be reached
 			 */
 };
@@ -171,6 +176,10 @@ bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *ca
 /* Puts an fd of ours into the caller's table as the call's result. -errno where it has no room:
  * then nothing was answered. Takes ownership. */
 int answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
+/* insert.c: puts an fd of ours into the caller's table under the number, in the place of what it
+ * has there. 0 or -errno. */
+int insert_fd(struct observer *observer, const struct seccomp_notif *call, int fd, int number,
+	      bool close_on_exec);
 /* An argument as an fd; `otherwise` where the call has none. */
 int argument(const struct seccomp_notif *call, int index, int otherwise);
 
@@ -211,6 +220,9 @@ bool is_host_socket(struct observer *observer, int fd);
 /* Listening, and questions about interfaces. */
 void serve_own_network(struct observer *observer, const struct seccomp_notif *call,
 		       const struct trap *trap);
+/* exec.c: the start of a program, where a rule could be about it. */
+void serve_exec(struct observer *observer, const struct seccomp_notif *call,
+		const struct trap *trap);
 void serve_processes(struct observer *observer, const struct seccomp_notif *call,
 		     const struct trap *trap);
 /* Tries to open a pipe for writing; false while nobody reads it, and nothing was answered. */

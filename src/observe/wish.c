@@ -15,6 +15,7 @@ struct asking {
 	struct wish wish;
 	char operation[16], protocol[8], program[32], host[TARGET_NAME], address[64], warning[512],
 		rule[512], object[TEXT];
+	char *command;
 	struct waiter {
 		struct seccomp_notif call;
 		const struct trap *trap;
@@ -33,6 +34,10 @@ static const char *keep(const char *text, char *room, size_t size)
 /* What is asked for: the target, and where it leads if that is what is in question. */
 static void write_key(const struct wish *wish, char key[static TEXT])
 {
+	if (wish->command) {
+		snprintf(key, TEXT, "%s %s", wish->operation, wish->command);
+		return;
+	}
 	snprintf(key, TEXT, "%s %s %s", wish->operation, wish->object,
 		 wish->warning && wish->address ? wish->address : "");
 }
@@ -70,6 +75,7 @@ static struct asking *begin_asking(struct observer *observer, const struct secco
 	asking->wish.address = keep(wish->address, asking->address, sizeof(asking->address));
 	asking->wish.warning = keep(wish->warning, asking->warning, sizeof(asking->warning));
 	asking->wish.object = keep(wish->object, asking->object, sizeof(asking->object));
+	asking->wish.command = asking->command = wish->command ? strdup(wish->command) : NULL;
 	while (*last)
 		last = &(*last)->next;
 	*last = asking;
@@ -138,6 +144,7 @@ static struct asking *take(struct observer *observer, struct asking **link)
 static void asking_free(struct asking *asking)
 {
 	free(asking->waiters);
+	free(asking->command);
 	free(asking);
 }
 

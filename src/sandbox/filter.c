@@ -571,6 +571,12 @@ void filter_trap_messages(void)
 	trap_call(SYS_sendmmsg);
 }
 
+void filter_trap_programs(void)
+{
+	trap_call(SYS_execve);
+	trap_call(SYS_execveat);
+}
+
 const struct bpf_call *filter_table(size_t *ret_count)
 {
 	*ret_count = ELEMENTS(calls);

@@ -45,6 +45,14 @@ static void send_signal(const struct init *init, pid_t pid, int signal)
 		      init->pass[3]);
 }
 
+/* Nobody can read our memory, not even the supervisor: what is to be started, where that is shown
+ * to it, stands in an argument that execve does not look at. */
+static void start(const struct sandbox *sandbox, size_t candidate, const char *path,
+		  char *const *argv)
+{
+	(void)syscall(SYS_execve, path, argv, sandbox->environment, candidate);
+}
+
 /* The errno of the attempt that says most: a file that cannot be run over none found. */
 static int execute(const struct sandbox *sandbox)
 {
@@ -56,7 +64,7 @@ static int execute(const struct sandbox *sandbox)
 		if (sandbox->candidates->count > 1 && access(path, F_OK) < 0)
 			continue; /* cheaper than an execve that fails, and a closed directory of
 				     PATH holds nothing */
-		execve(path, sandbox->argv, sandbox->environment);
+		start(sandbox, i, path, sandbox->argv);
 		if (errno == ENOEXEC) {
 			/* A script without its first line, which every shell runs as its own. */
 			size_t count = 0;
@@ -69,7 +77,7 @@ static int execute(const struct sandbox *sandbox)
 			script[1] = (char *)path;
 			for (size_t n = 1; n <= count; n++)
 				script[n + 1] = sandbox->argv[n];
-			execve("/bin/sh", script, sandbox->environment);
+			start(sandbox, i | INIT_BY_SHELL, SHELL_OF_SCRIPTS, script);
 		}
 		if (errno == EACCES && access(path, F_OK) < 0)
 			continue; /* a directory of PATH that is closed to us: nothing was found

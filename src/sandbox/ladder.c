@@ -79,6 +79,7 @@ static const struct {
 	{WALL_NOTIFY, 0, WALL_BIT(WALL_MOUNT_NAMESPACE),
 	 "modes, owners and times of the user's own files outside can be changed"},
 	{WALL_GUARD, 0, 0, "a new repository or settings file that runs programs is not noticed"},
+	{WALL_SEAL, 0, 0, "rules are held against the command, not against what it starts"},
 	{WALL_PID_NAMESPACE, 0, 0, "other processes can be seen, though not touched"},
 	{WALL_NET_NAMESPACE, 0, 0, "no Internet socket can be made, not even to loopback"},
 	{WALL_IPC_NAMESPACE, 0, 0, "System V IPC and message queues are refused"},

@@ -67,6 +67,7 @@ struct sandbox {
 	uint64_t memory_files;	/* bytes that /dev/shm may hold; 0: as it is */
 	bool trap_allocation;	/* fallocate is shown to the supervisor */
 	bool trap_messages;	/* and sendmsg: datagrams may be allowed somewhere */
+	bool trap_programs;	/* and execve: a rule is about programs */
 	unsigned require;	/* walls without which nothing is started */
 	struct filter_changes filter;
 };
@@ -151,6 +152,12 @@ struct init_event {
 	uint64_t max_rss_kb, read_bytes, written_bytes;
 	uint64_t tasks; /* processes and threads that were started */
 };
+
+/* How init says which of the candidates it is about to execute, in the fourth argument of execve:
+ * its place in the list; where it has no first line of its own, by the shell, as "sh CANDIDATE
+ * ...". */
+#define SHELL_OF_SCRIPTS "/bin/sh"
+enum { INIT_BY_SHELL = 1 << 16, INIT_CANDIDATE = INIT_BY_SHELL - 1 };
 
 enum init_order_kind {
 	INIT_SIGNAL = 1, /* value: a signal for the command's process group */

@@ -51,11 +51,13 @@ void connects_begin(void)
 	sigaction(SIGALRM, &action, NULL);
 }
 
-static void bound_sleep(bool on)
+void bound_sleep(bool on)
 {
+	static unsigned bounds;
 	struct itimerval every = {{0, on ? 10000 : 0}, {0, on ? 10000 : 0}};
 
-	setitimer(ITIMER_REAL, &every, NULL);
+	if (on ? bounds++ == 0 : --bounds == 0)
+		setitimer(ITIMER_REAL, &every, NULL);
 }
 
 void close_copy(int *fd)
