@@ -293,6 +293,92 @@ def test_a_name_is_itself_and_no_pattern(desk, outside, name):
         assert not (outside / others).exists()
 
 
+# -- Wider and narrower ------------------------------------------------------------------------------
+
+MAKES = '''import os, sys
+for path in sys.argv[1:]:
+    try: (os.mkdir(path[:-1]) if path.endswith("/") else open(path, "x").close()); print("made", os.path.basename(path.rstrip("/")), flush=True)
+    except OSError as e: print("not", os.path.basename(path.rstrip("/")), flush=True)
+'''
+
+
+def makes(desk, *paths):
+    desk.ward.file('makes.py', MAKES)
+    desk.sendline('ward run -- /usr/bin/python3 -I makes.py ' + ' '.join(map(str, paths)))
+
+
+def gives(permission):
+    return f'yes gives  {permission}\r\n'
+
+
+def test_a_yes_can_be_to_the_directory(desk, outside):
+    makes(desk, outside / 'a', outside / 'b', f'{outside}/c/', outside / 'c/d')
+    asked(desk, gives(f'write {outside}/a'), '[w] wider: all beside it')
+    press(desk, 'w')
+    shown = asked(desk, gives(f'write {outside}/**'), '[o] narrower: this alone')
+    assert '[w]' not in shown  # what holds it holds ward's own state
+    press(desk, 's')
+    for name in 'abcd':
+        desk.expect_exact(f'made {name}')
+    desk.ready()
+    assert [grant['permissions'] for grant in granted(desk)] == [[f'write {outside}/**']]
+    denial, = last_result(desk.ward)['attempts'][0]['denials']
+    assert (denial['object'], denial['count']) == (f'{outside}/a', 4)
+
+
+def test_a_yes_can_be_to_a_directory_alone(desk, outside):
+    makes(desk, f'{outside}/new/', outside / 'new/in')
+    asked(desk, gives(f'write {outside}/new/**'), '[w] wider: all beside it', '[o] narrower: this alone')
+    press(desk, 'o')
+    asked(desk, gives(f'write {outside}/new'), '[w] wider: all in it')
+    press(desk, 's')
+    asked(desk, gives(f'write {outside}/new/in'))
+    press(desk, 'n')
+    desk.expect_exact('not in')
+    desk.ready()
+    # Nor is it wider in the next run, where the directory is there.
+    makes(desk, f'{outside}/new/', outside / 'new/in')
+    asked(desk, gives(f'write {outside}/new/in'))
+    press(desk, 'n')
+    desk.ready()
+    assert not (outside / 'new/in').exists()
+
+
+def test_a_wider_yes_opens_nothing_that_is_closed_in_it(desk, outside):
+    (outside / 'closed').mkdir()
+    desk.ward.person.own(outside / 'closed')
+    desk.ward.file('makes.py', MAKES)
+    desk.sendline(f'ward run --deny {outside}/closed -- /usr/bin/python3 -I makes.py {outside}/a {outside}/closed/b')
+    asked(desk, gives(f'write {outside}/a'))
+    press(desk, 'w')
+    asked(desk, gives(f'write {outside}/**'))
+    press(desk, 'y')
+    desk.expect_exact('made a')
+    desk.expect_exact('not b')
+    desk.ready()
+    assert not list((outside / 'closed').iterdir())
+
+
+def test_a_home_is_not_offered(desk):
+    makes(desk, desk.ward.home / 'file')
+    shown = asked(desk, gives(f'write {desk.ward.home}/file'))
+    assert '[w]' not in shown and '[o]' not in shown
+    press(desk, 'n')
+    desk.ready()
+
+
+def test_a_no_is_to_what_was_wanted(desk, outside):
+    makes(desk, outside / 'a', outside / 'b')
+    asked(desk, gives(f'write {outside}/a'))
+    press(desk, 'w')
+    asked(desk, gives(f'write {outside}/**'))
+    press(desk, 'n')
+    asked(desk, gives(f'write {outside}/b'))
+    press(desk, 'n')
+    desk.expect_exact('not b')
+    desk.ready()
+
+
 # -- Asking too much ---------------------------------------------------------------------------------
 
 THREADS = '''import os, sys, threading, time
