@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long what was granted holds: for the run, the session or a time, and until somebody takes it back."""
 import json
+import socket
+import threading
 import time
 
 import pytest
@@ -226,6 +228,62 @@ def test_somebody_takes_a_socket_back(desk, other):
         press(desk, 'n')
         desk.expect_exact('now EACCES')
         stop(desk)
+
+
+def test_a_relayed_connection_is_cut(desk, other, world):
+    """A socket that a child shares stays, and leads to the relay."""
+    world.name('web.example', WEB)
+    port = world.echo()
+    desk.ward.file('shares.py', 'import os, socket, sys, time\ns = socket.socket()\nif os.fork() == 0:\n    time.sleep(60); os._exit(0)\n'
+                   's.connect((sys.argv[1], int(sys.argv[2])))\nprint("connected", flush=True)\n'
+                   'try:\n    while s.send(b"x") and s.recv(1): time.sleep(0.1)\nexcept OSError: pass\nprint("lost" + " it", flush=True)\nos.kill(0, 9)\n')
+    desk.sendline(f'ward run -- /usr/bin/python3 -I shares.py web.example {port}')
+    asked(desk, 'wants web.example')
+    press(desk, 's')
+    desk.expect_exact('connected')
+    time.sleep(0.5)
+    revoke(other)
+    desk.expect_exact('lost it')
+    desk.ready()
+
+
+def test_datagrams_are_stopped(desk, other, world):
+    world.name('web.example', WEB)
+    port = world.datagrams()
+    desk.ward.file('sends.py', 'import os, socket, sys, time\ns = socket.socket(type=socket.SOCK_DGRAM); s.settimeout(2)\n'
+                   'to = socket.getaddrinfo(sys.argv[1], int(sys.argv[2]), socket.AF_INET)[0][4]\ns.sendto(b"x", to)\ns.connect(to)\ns.recv(9)\nprint("answered", flush=True)\n'
+                   'try:\n    while s.send(b"x") and s.recv(9): time.sleep(0.1)\nexcept OSError: pass\nprint("sil" + "ence", flush=True)\n')
+    desk.sendline(f'ward run -- /usr/bin/python3 -I sends.py web.example {port}')
+    asked(desk, 'wants web.example')
+    press(desk, 's')
+    desk.expect_exact('answered')
+    revoke(other)
+    desk.expect_exact('silence')
+    desk.ready()
+
+
+def test_a_connection_to_a_socket_is_cut(desk, other):
+    path = desk.ward.place / 'echo.sock'
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        path.chmod(0o777)
+
+        def serve():
+            peer = listener.accept()[0]
+            while data := peer.recv(100):
+                peer.send(data)
+
+        threading.Thread(target=serve, daemon=True).start()
+        desk.ward.file('speaks.py', 'import socket, sys, time\ns = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\nprint("connected", flush=True)\n'
+                       'try:\n    while s.send(b"x") and s.recv(1): time.sleep(0.1)\nexcept OSError: pass\nprint("lost" + " it", flush=True)\n')
+        desk.sendline(f'ward run -- /usr/bin/python3 -I speaks.py {path}')
+        asked(desk, f'unix {path}')
+        press(desk, 's')
+        desk.expect_exact('connected')
+        revoke(other)
+        desk.expect_exact('lost it')
+        desk.ready()
 
 
 def test_a_yes_for_the_session_holds_in_the_next_run(desk, outside):
