@@ -28,6 +28,10 @@ static const char rule_traced[] =
 	"exec: a program inside traces it, so that what is loaded cannot be "
 	"checked, and a rule may mean it";
 
+static const char rule_untraceable[] = "exec: this machine does not let ward trace, so that what "
+				       "is loaded cannot be checked, and a "
+				       "rule may mean it";
+
 /* The strictest word so far, and the rule behind it. */
 struct judged {
 	enum program_word word;
@@ -242,14 +246,20 @@ static void report_unsealed(struct observer *observer, const struct program *pro
 static void go_on(struct observer *observer, const struct seccomp_notif *call,
 		  const struct trap *trap, const struct program *program)
 {
-	int r = observer->observed->programs->sealed ? seal_put(observer, call, program) : 0;
+	int r = observer->observed->programs->sealed ? seal_put(observer, call, trap, program) : 0;
 	_cleanup_free_ char *object = NULL;
+	char status[64];
 
 	if (r == 0) {
 		answer_continue(observer, call->id);
+	} else if (r == -EAGAIN) {
+		answer(observer, call->id, EAGAIN);
 	} else if (r == -EPERM) {
+		snprintf(status, sizeof(status), "/proc/%d/status", (pid_t)call->pid);
 		object = exec_short_text(program->real, &program->argv);
-		refuse(observer, call, trap, "exec", object, rule_traced, EACCES);
+		refuse(observer, call, trap, "exec", object,
+		       proc_number(status, "TracerPid", 10) == 0 ? rule_untraceable : rule_traced,
+		       EACCES);
 	}
 }
 
@@ -280,9 +290,10 @@ void serve_exec(struct observer *observer, const struct seccomp_notif *call,
 		ask_or_refuse(observer, call, trap, &program, text, &judged);
 		return;
 	}
-	report_unsealed(observer, &program, judged.word);
-	if (of_init)
+	if (of_init) { /* nobody is inside who could change anything */
 		answer_continue(observer, call->id);
-	else
-		go_on(observer, call, trap, &program);
+		return;
+	}
+	report_unsealed(observer, &program, judged.word);
+	go_on(observer, call, trap, &program);
 }

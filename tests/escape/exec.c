@@ -115,6 +115,29 @@ static void *rewrite_path(void *data)
 	return data;
 }
 
+/* A format that only the machine may know, so that nobody can say what will be loaded. */
+static void *rewrite_unknown(void *data)
+{
+	for (;;) {
+		strcpy(shared->path, "unknown-place");
+		moment();
+		strcpy(shared->path, TOUCH);
+		moment();
+	}
+	return data;
+}
+
+static int rewritten_unknown(char **arguments)
+{
+	int fd = open("unknown-place", O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+
+	(void)!write(fd, "no format\n", 10);
+	close(fd);
+	prepare(arguments);
+	shared->argv[0] = (char *)"unknown";
+	return race(rewrite_unknown, execute);
+}
+
 static int rewritten_path(char **arguments)
 {
 	prepare(arguments);
@@ -299,6 +322,7 @@ static int by_interpreter(char **arguments)
 static const struct attack attacks[] = {
 	{"rewritten-words", 1, rewritten_words},
 	{"rewritten-path", 1, rewritten_path},
+	{"rewritten-unknown", 1, rewritten_unknown},
 	{"rewritten-pointers", 1, rewritten_pointers},
 	{"rewritten-by-thread", 1, rewritten_by_thread},
 	{"swapped-directory", 1, swapped_directory},
