@@ -169,6 +169,7 @@ int flow_judge(struct flow *flow, struct error **ret_error)
 			   flow_is_altered(flow->request),
 		.grants = &flow->grants,
 		.granted = &flow->granted,
+		.kept = &flow->kept,
 		.answered = flow->answered,
 	};
 	int r;
@@ -187,6 +188,12 @@ static int look(struct flow *flow, struct error **ret_error)
 	struct decision *decision;
 	int r = 0;
 
+	if (flow->session.id) {
+		_cleanup_free_ char *answers = grants_file(flow->own_state, flow->session.id);
+
+		/* Before they are read: see flow_recall. */
+		(void)!stat(answers, &flow->answers);
+	}
 	parse_request(flow->arena, flow->request, &flow->plan);
 	assess_plan(flow->arena, &flow->plan, &flow->assessment);
 	approval_key_make(flow->request, &flow->plan, &flow->key);
@@ -433,6 +440,9 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.published = &flow->published,
 		.restricted = flow->verdict.network == NETWORK_RESTRICTED,
 		.asks = flow_may_ask_in_place(flow),
+		.answers = {flow_answers_changed, flow_answer_holds, flow},
+		.given = &flow->verdict.permissions.given,
+		.fixed = &flow->verdict.permissions.fixed,
 		.never = &flow->verdict.permissions.never,
 		.by_products = &flow->verdict.permissions.by_products,
 		.sockets = &flow->verdict.permissions.sockets,
@@ -461,10 +471,9 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	flow->run = NULL;
 	if (flow->observer) /* however it ended */
 		observer_end(flow->observer, &flow->result->warnings);
-	if (r == 0 && flow->observer) {
-		*ret_error = observer_take_failure(flow->observer);
-		r = *ret_error ? -(*ret_error)->code : 0;
-	}
+	/* What was refused until then is told all the same. */
+	if (r == 0 && flow->observer && !flow->failure)
+		flow->failure = observer_take_failure(flow->observer);
 	return r;
 }
 
@@ -723,6 +732,7 @@ void flow_run(const struct request *request, const struct audience *audience,
 	approval_key_done(&flow.key);
 	grants_done(&flow.grants);
 	list_done(&flow.granted);
+	list_done(&flow.kept);
 	list_done(&flow.asked);
 	list_done(&flow.refused);
 	list_done(&flow.remarks);

@@ -4,15 +4,18 @@
 #include "flow_state.h"
 #include "base/escape.h"
 #include "base/id.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "decide/remember.h"
 #include "escalate/explain.h"
 #include "escalate/keep.h"
+#include "record/asked.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { ATTEMPTS = 8 };
 
@@ -27,7 +30,7 @@ static const char *const scope_names[] = {[SCOPE_ONCE] = "once",
 
 /* On record, remembered, and among the decisions; only then does it take effect. */
 static int settle(struct flow *flow, const char *stage, const struct ask *question,
-		  const struct answer *answer, struct list *grants, struct error **ret_error)
+		  struct answer *answer, struct list *grants, struct error **ret_error)
 {
 	const struct approval_key exact = {.text = flow->key.exact, .exact = flow->key.exact};
 	const struct approval_key *key =
@@ -42,6 +45,8 @@ static int settle(struct flow *flow, const char *stage, const struct ask *questi
 	int r = 0;
 
 	id_make(id);
+	if (answer->scope == SCOPE_TIME)
+		answer->expires = time(NULL) + (int64_t)answer->seconds;
 
 	if (answer->unsandboxed && !list_has(grants, "unsandboxed"))
 		list_add(grants, "unsandboxed");
@@ -68,12 +73,19 @@ static int settle(struct flow *flow, const char *stage, const struct ask *questi
 	decision->by = answer->by ? strdup(answer->by) : NULL;
 	decision->scope = answer->kind == ANSWER_NOBODY ? NULL : strdup(scope_names[answer->scope]);
 	decision->grant = kept ? strdup(id) : NULL;
+	if (kept) {
+		answer->grant = strdup(id);
+		flow_recall(flow);
+	}
 	if (answer->kind != ANSWER_APPROVE)
 		return 0;
 	flow->answered = true;
-	for (size_t i = 0; i < grants->count; i++)
+	for (size_t i = 0; i < grants->count; i++) {
 		if (!list_has(&flow->granted, grants->items[i]))
 			list_add(&flow->granted, grants->items[i]);
+		if (kept && !list_has(&flow->kept, grants->items[i]))
+			list_add(&flow->kept, grants->items[i]);
+	}
 	return 0;
 }
 
@@ -251,6 +263,29 @@ static int reject(struct flow *flow, const struct answer *answer, struct error *
 			  flow->key.covers ? flow->key.covers : "...");
 }
 
+/* The program that calls ward has asked its user: what was put there, and nothing else, is
+ * answered. 1: so it is. */
+static int take_asked(struct flow *flow, struct error **ret_error)
+{
+	_cleanup_free_ char *by = NULL;
+	struct ask question = {.kind = ASK_BEFORE, .why = flow->verdict.reason};
+	struct answer answer = {.kind = ANSWER_APPROVE, .scope = SCOPE_ONCE};
+	_cleanup_list_ struct list grants = {0};
+	int r;
+
+	if (!flow->request->asked || !asked_take(flow->state, flow->request->asked, flow->key.exact,
+						 &flow->verdict.wanted, &by))
+		return 0;
+	answer.by = by;
+	for (size_t i = 0; i < flow->verdict.wanted.count; i++)
+		list_add(&grants, flow->verdict.wanted.items[i]);
+	r = settle(flow, "ask", &question, &answer, &grants, ret_error);
+	if (r == 0)
+		r = flow_judge(flow, ret_error);
+	flow->result->source = "person";
+	return r < 0 ? r : 1;
+}
+
 /* Before the first attempt. */
 int flow_ask_first(struct flow *flow, struct error **ret_error)
 {
@@ -258,8 +293,10 @@ int flow_ask_first(struct flow *flow, struct error **ret_error)
 	_cleanup_list_ struct list grants = {0}, domains = {0};
 	_cleanup_free_ char *command = NULL, *code = NULL;
 	struct answer answer = {0};
-	int r;
+	int r = take_asked(flow, ret_error);
 
+	if (r != 0)
+		return MIN(r, 0);
 	if (list_has(&flow->verdict.wanted, "profile code-net")) {
 		r = flow_domains(flow, &domains, ret_error);
 		if (r < 0)
@@ -301,6 +338,21 @@ static bool was_interrupted(const struct result *result)
 	return false;
 }
 
+/* A no while a call waited was to it, or to something in it: a directory is given whole. */
+static bool holds_refused(const struct flow *flow, const char *permission)
+{
+	const char *path = strncmp(permission, "write ", 6) == 0 ? permission + 6 : NULL;
+
+	for (size_t i = 0; i < flow->refused.count; i++) {
+		const char *refused = flow->refused.items[i], *object = strchr(refused, ' ');
+
+		if (strcmp(refused, permission) == 0 ||
+		    (path && object && object[1] == '/' && path_is_under(object + 1, path)))
+			return true;
+	}
+	return false;
+}
+
 /* Again, with exactly what was missing, or where that is chosen without the sandbox. */
 static bool can_ask_again(struct flow *flow, struct list *missing, struct list *refused)
 {
@@ -318,8 +370,7 @@ static bool can_ask_again(struct flow *flow, struct list *missing, struct list *
 		return false;
 	beyond = explain_missing(attempt, &flow->verdict.permissions.never, &all, refused);
 	for (size_t i = 0; i < all.count; i++) {
-		if (list_has(&flow->granted, all.items[i]) ||
-		    list_has(&flow->refused, all.items[i]))
+		if (list_has(&flow->granted, all.items[i]) || holds_refused(flow, all.items[i]))
 			continue;
 		list_add(missing, all.items[i]);
 		if (!list_has(kept, all.items[i])) {

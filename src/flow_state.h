@@ -21,6 +21,8 @@
 #include "sandbox/ladder.h"
 #include "sandbox/sandbox.h"
 
+#include <sys/stat.h>
+
 /* Everything one request owns on its way. */
 struct flow {
 	const struct request *request;
@@ -37,6 +39,9 @@ struct flow {
 	const struct policy *policy;
 	struct approval_key key;
 	struct grants grants;	    /* the session's answers so far */
+	struct list kept;	    /* those of the granted that are remembered */
+	struct stat answers;	    /* the file of the session's answers, as it was when read */
+	bool answers_changed;	    /* since the observer was told */
 	struct list granted, asked; /* by answers during this run; and what was asked for */
 	struct list refused;	    /* what was asked for while a call waited, and not given */
 	struct list remarks;	    /* to be said when the command no longer has the terminal */
@@ -95,6 +100,13 @@ void flow_make_group(struct flow *flow, bool sandboxed);
 void flow_limit_sandbox(const struct flow *flow, struct sandbox *sandbox);
 /* What of them nothing could hold. */
 void flow_warn_limits(struct flow *flow);
+
+/* flow_grants.c: reads the session's answers again where they have changed. Those that cannot be
+ * read hold no longer. */
+void flow_recall(struct flow *flow);
+/* For the observer, who asks. data: the flow. */
+bool flow_answers_changed(void *data);
+bool flow_answer_holds(void *data, const char *grant);
 
 /* flow_ask.c: true if there is somebody at a terminal of ours. */
 bool flow_is_attended(void);

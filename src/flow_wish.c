@@ -3,11 +3,11 @@
  * says to it takes effect at once, in the run that stands there. */
 #include "flow_state.h"
 #include "base/escape.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "decide/sets.h"
 #include "decide/sockets.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -78,51 +78,18 @@ static bool is_file(const struct wish *wish)
  * an address that must be named itself, that address. */
 static void add_permission(const struct wish *wish, struct list *grants)
 {
+	_cleanup_free_ char *path = is_file(wish) ? path_escape(wish->object) : NULL;
+
 	if (wish->command)
 		list_add_printf(grants, "%s %s", wish->operation, wish->command);
-	else if (wish->tree)
-		list_add_printf(grants, "%s %s/**", wish->operation, wish->object);
+	else if (path)
+		list_add_printf(grants, "%s %s%s", wish->operation, path, wish->tree ? "/**" : "");
 	else if (!wish->warning || !wish->address)
 		list_add_printf(grants, "%s %s", wish->operation, wish->object);
 	else if (strchr(wish->address, ':'))
 		list_add_printf(grants, "connect [%s]:%u", wish->address, wish->port);
 	else
 		list_add_printf(grants, "connect %s:%u", wish->address, wish->port);
-}
-
-/* IPv4 as a mapped address. */
-static bool parse_address(const char *text, struct in6_addr *ret_address)
-{
-	char mapped[INET6_ADDRSTRLEN + 8];
-
-	if (!text || inet_pton(AF_INET6, text, ret_address) == 1)
-		return text != NULL;
-	snprintf(mapped, sizeof(mapped), "::ffff:%s", text);
-	return inet_pton(AF_INET6, mapped, ret_address) == 1;
-}
-
-/* What was said to others of this run covers this one, too: all of a set, or a whole host. */
-static bool is_granted(const struct flow *flow, const struct wish *wish, const char *permission)
-{
-	struct host_rules rules = {0};
-	struct in6_addr address;
-	bool granted = list_has(&flow->granted, permission);
-
-	if (granted || !wish->host) /* files are the observer's to know */
-		return granted;
-	for (size_t i = 0; i < flow->granted.count; i++)
-		if (strncmp(flow->granted.items[i], "connect ", 8) == 0)
-			(void)host_rules_add(&rules, flow->granted.items[i] + 8, /* deny= */ false,
-					     /* ret_error= */ NULL);
-	/* A name alone does not open what must be named itself. */
-	if (parse_address(wish->warning ? wish->address : wish->host, &address))
-		granted = host_rules_address(&rules, &address, wish->port, /* named= */ false,
-					     NULL) == HOST_ALLOWED;
-	else
-		granted = !wish->warning && wish->host &&
-			  host_rules_name(&rules, wish->host, wish->port) == HOST_ALLOWED;
-	host_rules_done(&rules);
-	return granted;
 }
 
 static void add_hosts(const struct list *hosts, struct list *grants)
@@ -343,7 +310,8 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 		return "denied";
 	}
 	for (size_t i = 0; i < grants->count; i++)
-		observer_permit(flow->observer, grants->items[i], /* term= */ NULL);
+		observer_permit(flow->observer, grants->items[i],
+				&(struct term){answer.grant, answer.expires});
 	return "granted";
 }
 
@@ -355,7 +323,7 @@ static const char *answer_wish(struct flow *flow, const struct wish *wish)
 	if (flow->aborted || flow->failure)
 		return "none";
 	add_permission(wish, &grants);
-	if (is_granted(flow, wish, grants.items[0]))
+	if (observer_permits(flow->observer, wish))
 		return "granted";
 	if (is_refused(flow, grants.items[0]))
 		return "denied";

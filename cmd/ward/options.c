@@ -108,6 +108,7 @@ const struct option options_table[] = {
 	{"--call-id", WORD, offsetof(struct request, call_id)},
 	{"--turn", WORD, offsetof(struct request, turn)},
 	{"--reason", WORD, offsetof(struct request, reason)},
+	{"--asked", WORD, offsetof(struct request, asked)},
 	{"--json", FLAG, offsetof(struct request, json)},
 	{"--quiet", FLAG, offsetof(struct request, quiet)},
 	{"-q", FLAG, offsetof(struct request, quiet)},

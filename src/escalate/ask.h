@@ -60,7 +60,7 @@ struct ask {
 	/* ASK_IN_PLACE: who wants what ("pip", "packages.example:443"), and what is to be known of
 	 * it ("udp", "docker: equal to root"). */
 	const char *program, *verb, *object, *note; /* verb: "to write", or NULL */
-	bool destroys; /* a yes may end what is there now */
+	bool destroys;				    /* a yes may end what is there now */
 	/* The named set that it belongs to ("registry:python"), what a yes to all of that creates,
 	 * and the rule for it; NULL: none. */
 	const char *set;
@@ -79,6 +79,10 @@ struct answer {
 	struct list domains; /* owned; of a yes to code: the hosts it may reach, and no others */
 	char *reason;	     /* owned, may be NULL: for the agent */
 	char *by;	     /* owned, NULL for ANSWER_NOBODY: login@terminal */
+
+	/* Filled in by whoever remembers it. */
+	char *grant;	 /* owned; the id that it is remembered under, NULL: it is not */
+	int64_t expires; /* seconds since 1970; 0: with the session, or with the run */
 };
 
 void answer_done(struct answer *answer);

@@ -26,6 +26,8 @@ int caller_bytes(pid_t tid, uint64_t address, void *data, size_t length);
 /* Its memory as a file, to be read and written: unlike the number of a thread it cannot become
  * somebody else's. -errno. */
 int caller_memory(pid_t tid);
+/* What one reading of a file of /proc gives, with a NUL behind it: its length, or less than 0. */
+ssize_t proc_read(const char *path, char *text, size_t room);
 /* The number behind a field ("Tgid") of a file of /proc; -1 where there is none. */
 long proc_number(const char *path, const char *field, int base);
 /* A copy of one of its fds, or -errno. */

@@ -140,6 +140,7 @@ enum judgement judge(struct observer *observer, const struct seccomp_notif *call
 	const char *operation = kind == TRAP_REMOVE ? "delete" : "write", *rule = NULL;
 	bool names = (kind >= TRAP_MAKE && kind <= TRAP_LINK) || (kind == TRAP_OPEN && !exists);
 	int error = path_is_under(path, "/proc") ? EROFS : EACCES;
+	const struct permit *permit;
 
 	if (!would_be_tried(kind, flags, exists, st))
 		return JUDGED_FREE;
@@ -150,8 +151,11 @@ enum judgement judge(struct observer *observer, const struct seccomp_notif *call
 	}
 	if (path_is_under(path, "/dev") && exists && kind == TRAP_OPEN)
 		return JUDGED_FREE; /* a device that the sandbox has is there to be used */
-	if (permit_covers(observer, kind == TRAP_REMOVE ? PERMIT_DELETE : PERMIT_WRITE, path))
+	permit = permit_find(observer, kind == TRAP_REMOVE ? PERMIT_DELETE : PERMIT_WRITE, path);
+	if (permit) {
+		terms_use(observer, permit->number, call->id);
 		return JUDGED_GRANTED;
+	}
 	if (possible_outside(observer, kind, exists, st, path))
 		refuse_file(observer, call, trap, operation, path, is_tree(kind, trap, exists, st),
 			    rule ? rule : rule_outside, error);

@@ -233,7 +233,7 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 	raise_files(observer);
 	connects_begin();
 	observer->observed = observed;
-	observer->dial_timer = -1;
+	observer->dial_timer = observer->terms.timer = observer->lent_epoll = -1;
 	observer->epoll = epoll_create1(EPOLL_CLOEXEC);
 	observer->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	observer->resolver = resolver_new();
@@ -259,6 +259,7 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 	if (observed->published && observed->published->count > 0)
 		relay_adopt(network_relay(observer), observed->published);
 	hold_begin(observer);
+	terms_begin(observer);
 	*ret_observer = observer;
 	return 0;
 }
@@ -279,6 +280,8 @@ void observer_free(struct observer *observer)
 	seals_done(observer);
 	drop_waiting(observer);
 	wish_done(observer);
+	lent_done(observer);
+	terms_done(observer);
 	probe_forget(observer, NULL);
 	dial_done(observer);
 	relay_free(observer->relay);
@@ -300,7 +303,7 @@ int observer_fd(const struct observer *observer)
 	return observer->epoll;
 }
 
-/* Nothing inside goes on without its masks. */
+/* Nothing inside goes on without its masks, nor with what was taken back. */
 static void end_run(struct observer *observer)
 {
 	if (observer->observed->pidfd >= 0)
@@ -319,6 +322,7 @@ void observer_serve(struct observer *observer)
 
 		if (count <= 0)
 			return;
+		terms_check(observer);
 		for (int i = 0; i < count; i++) {
 			int fd = events[i].data.fd;
 
@@ -328,7 +332,7 @@ void observer_serve(struct observer *observer)
 				 observer->observed->listener) /* nobody is left under the filter */
 				epoll_ctl(observer->epoll, EPOLL_CTL_DEL, fd, NULL);
 			else if (!nameserver_serve(observer->nameserver, fd) &&
-				 !dial_serve(observer, fd) &&
+				 !dial_serve(observer, fd) && !terms_serve(observer, fd) &&
 				 !lookup_serve(observer->lookup, fd, events[i].events) &&
 				 !relay_serve(observer->relay, fd, events[i].events) &&
 				 !renewal_serve(observer->renewal, fd) && !seal_serve(observer, fd))
@@ -336,14 +340,16 @@ void observer_serve(struct observer *observer)
 		}
 		if (waiting)
 			serve_waiting(observer);
-		if (renewal_failed(observer->renewal))
+		if (renewal_failed(observer->renewal) || observer->terms.failure)
 			end_run(observer);
 	}
 }
 
 struct error *observer_take_failure(struct observer *observer)
 {
-	return renewal_take_failure(observer->renewal);
+	struct error *failure = renewal_take_failure(observer->renewal);
+
+	return failure ? failure : STEAL(observer->terms.failure);
 }
 
 void observer_warn(const struct observer *observer, struct list *warnings)
@@ -351,6 +357,8 @@ void observer_warn(const struct observer *observer, struct list *warnings)
 	renewal_warn(observer->renewal, warnings);
 	for (size_t i = 0; i < observer->seals.unsealed.count; i++)
 		list_add(warnings, observer->seals.unsealed.items[i]);
+	for (size_t i = 0; i < observer->terms.lines.count; i++)
+		list_add(warnings, observer->terms.lines.items[i]);
 }
 
 uint64_t observer_set_aside(const struct observer *observer)

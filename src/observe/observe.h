@@ -7,6 +7,7 @@
 
 #include "../base/access.h"
 #include "../base/error.h"
+#include "../base/given.h"
 #include "../base/hosts.h"
 #include "../base/list.h"
 #include "network/publish.h"
@@ -42,6 +43,13 @@ struct programs {
 	bool sealed; /* what is loaded is checked */
 };
 
+/* The answers that are remembered, and that somebody may take back while the command runs. */
+struct answers {
+	bool (*changed)(void *data); /* since it was asked last; NULL: they never do */
+	bool (*holds)(void *data, const char *grant);
+	void *data;
+};
+
 /* Borrowed; must outlive the observer. */
 struct observed {
 	int listener;	  /* seccomp notifications */
@@ -63,9 +71,13 @@ struct observed {
 	const char *quarantine;	    /* a directory to be made for what must not stay */
 	const struct host_rules *hosts; /* targets of the network that may be reached */
 	struct published *published;	/* ports inside that the host can reach: taken over */
-	bool restricted;	  /* there is a list, and hosts is it; else none may be reached */
-	bool asks;		  /* somebody can be asked: what is missing waits as a wish */
-	const struct list *never; /* files that nobody can grant: paths and patterns */
+	bool restricted; /* there is a list, and hosts is it; else none may be reached */
+	bool asks;	 /* somebody can be asked: what is missing waits as a wish */
+	struct answers answers;
+	const struct givens *given; /* what earlier answers gave, for the observer to carry out */
+	const struct givens *fixed; /* and what of it the walls were built with: the run ends when
+				       one of these does */
+	const struct list *never;   /* files that nobody can grant: paths and patterns */
 	const struct list *by_products; /* patterns of files that nobody is asked about */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
 	const struct masks *masks;  /* what is hidden, by mounts or without */
@@ -94,6 +106,7 @@ struct wish {
 	uint16_t port;
 	const char *program; /* who wants it; may be "" */
 	pid_t pid;
+	uint64_t begun;	     /* monotonic: when it was first wanted */
 	const char *rule;    /* what refuses it as long as nobody answers */
 	const char *warning; /* why it would be refused even so ("private address"), or NULL */
 };
@@ -102,6 +115,8 @@ const struct wish *observer_wish(struct observer *observer);
 /* One more permission for the rest of the run: "connect HOST[:PORT]" (a pattern; no set),
  * "host-loopback PORT", "unix PATH", and those of files. term: NULL for the rest of the run. */
 void observer_permit(struct observer *observer, const char *permission, const struct term *term);
+/* True if what was permitted so far covers it. */
+bool observer_permits(const struct observer *observer, const struct wish *wish);
 /* Answers the wish of that number: it is judged once more with what was permitted since; where that
  * is not enough it is refused, and the answer ("denied", "none"; a constant) is noted with the
  * denial. Nothing happens where its caller is gone. */

@@ -11,6 +11,7 @@
 #include "permits.h"
 #include "renew.h"
 #include "seal.h"
+#include "terms.h"
 #include "network/resolver.h"
 #include <linux/seccomp.h>
 #include <sys/resource.h>
@@ -55,17 +56,23 @@ struct observer {
 	size_t probe_count;
 	struct asking *asking; /* calls that wait for an answer, the oldest first */
 	size_t asking_count;
-	uint64_t wishes;	     /* how many there were */
-	const char *settling;	     /* the answer that a call is served again with; NULL */
-	struct host_rules permitted; /* by answers during the run */
+	uint64_t wishes;      /* how many there were */
+	const char *settling; /* the answer that a call is served again with; NULL */
+	struct terms terms;   /* what answers gave; and from it: */
+	struct host_rules permitted;
 	struct list permitted_sockets;
-	struct permits permits; /* of files, the same */
-	struct list granted;	/* wishes that were */
-	struct rlimit files;	/* that may be open at once, as it was before */
-	struct dial *dials;	/* connections that are made outside */
+	struct permits permits; /* of files */
+	struct lent *lent;	/* connections that may have to be taken back */
+	size_t lent_count;
+	uint64_t lents;	     /* how many there were */
+	int lent_epoll;	     /* -1 until there is one */
+	struct list granted; /* wishes that were */
+	struct rlimit files; /* that may be open at once, as it was before */
+	struct dial *dials;  /* connections that are made outside */
 	size_t dial_count;
 	uint64_t dialled;	/* how many there were */
 	int dial_timer;		/* -1 until it is needed */
+	bool ticks;		/* it is set */
 	struct winner *winners; /* addresses that answered; NULL until there is one */
 	struct lookup *lookup;
 	struct relay *relay;
@@ -76,6 +83,7 @@ struct observer {
 	uint32_t last_caller;
 	unsigned streak;      /* how often in a row it was the same */
 	bool together;	      /* callers wake us on their own processor */
+	unsigned apart;	      /* how often they are not met on one for now, see insert.c */
 	uint64_t unread;      /* calls whose paths could not be read */
 	uint64_t set_aside;   /* bytes that fallocate was let go on with */
 	uint64_t own_network; /* the supervisor's own, as SO_NETNS_COOKIE says it; 0: not asked yet
@@ -165,6 +173,10 @@ bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *ca
 /* Puts an fd of ours into the caller's table as the call's result. -errno where it has no room:
  * then nothing was answered. Takes ownership. */
 int answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
+/* insert.c: puts an fd of ours into the caller's table under the number, in the place of what it
+ * has there. 0 or -errno. */
+int insert_fd(struct observer *observer, const struct seccomp_notif *call, int fd, int number,
+	      bool close_on_exec);
 /* An argument as an fd; `otherwise` where the call has none. */
 int argument(const struct seccomp_notif *call, int index, int otherwise);
 

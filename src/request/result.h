@@ -3,6 +3,7 @@
 #pragma once
 
 #include "request.h"
+#include <time.h>
 
 enum run_limit {
 	LIMIT_NONE,
@@ -28,6 +29,7 @@ struct denial {
 	uint16_t port;	/* connect; else 0 */
 	char *answer;	/* none, granted, denied; a constant, not freed */
 	unsigned count;
+	struct timespec first, last; /* when it was tried */
 };
 
 struct attempt {

@@ -87,11 +87,8 @@ int stage_limits(const struct sandbox *sandbox, unsigned walls, struct failure *
 	return 0;
 }
 
-int stage_privileges(unsigned walls, struct failure *failure)
+int stage_bounding_set(unsigned walls, struct failure *failure)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[2] = {0};
-
 	if (!(walls & WALL_BIT(WALL_CAPABILITIES)))
 		return 0;
 	/* Without a user namespace a plain user may not; nothing can be raised from it anyway
@@ -101,6 +98,16 @@ int stage_privileges(unsigned walls, struct failure *failure)
 	     capability++)
 		if (capability > 63)
 			return stage_fail(failure, "dropping", "the capability bounding set");
+	return 0;
+}
+
+int stage_privileges(unsigned walls, struct failure *failure)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {0};
+
+	if (!(walls & WALL_BIT(WALL_CAPABILITIES)))
+		return 0;
 	/* uid 0 must not mean anything at the next exec. Without user namespace only root may lock
 	 * this. */
 	if (prctl(PR_SET_SECUREBITS,

@@ -33,15 +33,15 @@ enum { INPUT_CHUNK = 1 << 20 };
 #define FAILED_FLOOR   "without a floor"
 #define FAILED_REQUIRE "standing without"
 
-/* What init is told while it builds: where its network is, by the helper; and when the request is
- * judged and recorded, where its letter is. They come in any order. */
-enum note_kind { NOTE_NETWORK, NOTE_LETTER, NOTES };
+/* What init is told while it builds: where its network is, and when that is furnished, by the
+ * helper; and when the request is judged and recorded, where its letter is. */
+enum note_kind { NOTE_NETWORK, NOTE_FURNISHED, NOTE_LETTER, NOTES };
 
 struct note {
 	enum note_kind kind;
-	struct failure failure;	 /* NOTE_NETWORK: errnum 0: none */
+	struct failure failure;	 /* the helper's; errnum 0: none */
 	int fd;			 /* the network namespace, or the letter */
-	int names[NAME_SOCKETS]; /* NOTE_NETWORK */
+	int names[NAME_SOCKETS]; /* NOTE_FURNISHED */
 	uint64_t length;	 /* NOTE_LETTER */
 };
 
@@ -219,6 +219,22 @@ static int join_network(int control, struct report *report)
 	}
 	if (note->fd >= 0)
 		close(note->fd); /* for the supervisor as well */
+	return 0;
+}
+
+/* The command must not be there before its network is: not every send is shown to the supervisor.
+ */
+static int await_furniture(int control, struct report *report)
+{
+	const struct note *note;
+
+	if (await_note(control, NOTE_NETWORK)->failure.errnum)
+		return 0; /* there is nothing to furnish */
+	note = await_note(control, NOTE_FURNISHED);
+	if (note->failure.errnum && report->rung.walls & WALL_BIT(WALL_NET_NAMESPACE)) {
+		report->failure = note->failure;
+		return -1;
+	}
 	memcpy(report->names, note->names, sizeof(report->names));
 	return 0;
 }
@@ -315,10 +331,12 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 	struct rung *rung = &report->rung;
 	const struct note *letter;
 	struct landlock_ground landlock = {.sandbox = sandbox, .rung = rung, .trees = trees};
+	bool network = rung->walls & WALL_BIT(WALL_NET_NAMESPACE);
 	size_t masks_length;
 	const char *masks;
 
-	if (build_ground(ground, report) < 0)
+	if (build_ground(ground, report) < 0 || stage_bounding_set(rung->walls, failure) < 0 ||
+	    stage_hosts(rung->walls, failure) < 0)
 		return -1;
 	letter = await_note(control, NOTE_LETTER);
 	if (letter_read(letter->fd, letter->length, sandbox, &masks, &masks_length) < 0)
@@ -350,7 +368,9 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 			 failure) < 0)
 		return -1;
 	/* Notification may have been lost last. */
-	return check_rung(sandbox, rung, failure) < 0 ? -1 : stage_names(rung, failure);
+	if (check_rung(sandbox, rung, failure) < 0 || stage_names(rung, failure) < 0)
+		return -1;
+	return network ? await_furniture(control, report) : 0;
 }
 
 extern char **environ;
@@ -434,24 +454,22 @@ static int enter_user_namespace(const struct entry *entry)
 /* In the helper: a network of init's user namespace, and how to get to it. */
 static _Noreturn void run_helper(const struct entry *entry)
 {
-	struct note note = {.kind = NOTE_NETWORK, .fd = -1, .names = {-1, -1, -1, -1}};
-	int r;
+	struct note network = {.kind = NOTE_NETWORK, .fd = -1},
+		    furnished = {.kind = NOTE_FURNISHED, .fd = -1, .names = {-1, -1, -1, -1}};
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if ((entry->walls & WALL_BIT(WALL_USER_NAMESPACE) && enter_user_namespace(entry) < 0) ||
 	    unshare(CLONE_NEWNET) < 0)
-		stage_fail(&note.failure, "making", "a network namespace");
-	else if (stage_network(note.names, &note.failure) == 0) {
-		note.fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-		if (note.fd < 0)
-			stage_fail(&note.failure, "opening", "/proc/self/ns/net");
-	}
-	r = write(entry->control, &note, sizeof(note)) != sizeof(note);
-	/* Init goes on with the note, and beside it this costs nothing. Nobody misses it: what
-	 * needs an address is shown to the supervisor first, which waits for our end. */
-	if (note.fd >= 0)
-		stage_addresses();
-	_exit(r);
+		stage_fail(&network.failure, "making", "a network namespace");
+	else if ((network.fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)) < 0)
+		stage_fail(&network.failure, "opening", "/proc/self/ns/net");
+	if (write(entry->control, &network, sizeof(network)) != sizeof(network))
+		_exit(1);
+	if (network.fd < 0)
+		_exit(0);
+	/* Init goes on with that, and beside it the rest costs nothing. */
+	(void)stage_network(furnished.names, &furnished.failure);
+	_exit(write(entry->control, &furnished, sizeof(furnished)) != sizeof(furnished));
 }
 
 static pid_t birth(uint64_t flags, uint64_t exit_signal, int *ret_pidfd)
