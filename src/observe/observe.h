@@ -61,6 +61,8 @@ struct observed {
 			     may be reached */
 	bool no_network;  /* it has none, and the host's must not be reached */
 	bool alone;	  /* no mounts: Landlock is the only wall around files */
+	bool closed_proc; /* all of /proc is read-only: its files are root's, and so is the command
+			   */
 	const char *tmp;  /* the session's temporary files where they are not at /tmp, else NULL */
 	const struct areas *areas;  /* what may be written, /tmp included where it is private, and
 				       what is masked or held read-only in it */
@@ -106,10 +108,14 @@ struct wish {
 	uint16_t port;
 	const char *program; /* who wants it; may be "" */
 	pid_t pid;
-	uint64_t begun;	     /* monotonic: when it was first wanted */
 	const char *rule;    /* what refuses it as long as nobody answers */
 	const char *warning; /* why it would be refused even so ("private address"), or NULL */
 };
+/* A program must not be able to wear a person down: what it wants beyond these is refused, and so
+ * is all that it wants from then on. */
+enum { WISHES_MOST = 50, WISHES_A_SECOND = 10 };
+/* Why, in words, or NULL. */
+const char *observer_silenced(const struct observer *observer);
 /* The first that waits for an answer, or NULL. */
 const struct wish *observer_wish(struct observer *observer);
 /* One more permission for the rest of the run: "connect HOST[:PORT]" (a pattern; no set),
@@ -124,7 +130,8 @@ void observer_settle(struct observer *observer, uint64_t number, const char *ans
 
 /* Readable when there is something to do. */
 int observer_fd(const struct observer *observer);
-/* Does what is to be done now, a bounded amount; never blocks. */
+/* Does what is to be done now, a bounded amount; waits only for the next call of a program that
+ * makes many, some milliseconds. */
 void observer_serve(struct observer *observer);
 /* Why the run was ended by the observer, or NULL. */
 struct error *observer_take_failure(struct observer *observer);
