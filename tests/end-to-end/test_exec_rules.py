@@ -472,3 +472,24 @@ def test_rules_that_only_allow_cost_nothing(plain):
     if shutil.which('strace'):
         done = plain.run('strace', '-o', 'trace', '/bin/echo', 'traced')
         assert done.out == 'traced\n'
+
+
+def test_file_is_replaced_while_a_person_thinks(plain):
+    """The yes is to what was shown; what lies there by then is asked about anew."""
+    plain.policy('rules:\n  - {command: tool, do: ask, why: a person looks first}\n')
+    plain.file('act.py', '''import os, time
+os.symlink("/usr/bin/true", "tool")
+child = os.fork()
+if child == 0: os.execv("./tool", ["tool", "marker"])
+time.sleep(0.5); os.symlink("/usr/bin/touch", "new"); os.rename("new", "tool"); open("swapped", "w")
+print("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)''')
+    with Terminal(plain, columns=150, rows=50) as desk:
+        desk.sendline('ward run -- /usr/bin/python3 -I act.py')
+        asked(desk, 'exec -a tool /usr/bin/true marker')
+        assert wait_until(lambda: (plain.work / 'swapped').exists())
+        press(desk, 'y')
+        asked(desk, 'exec -a tool /usr/bin/touch marker')
+        press(desk, 'n')
+        desk.expect_exact('ended 1')
+        desk.ready()
+    assert not (plain.work / 'marker').exists()
