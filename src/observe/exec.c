@@ -101,11 +101,11 @@ static bool is_loader(const char *path)
 }
 
 /* Which of its words is the program depends on options that its versions differ in: any may be. */
-static void judge_loaded(const struct observer *observer, pid_t tid, const struct program *program,
+static void judge_loaded(const struct observer *observer, pid_t tid, const struct list *words,
 			 const char *text, struct judged *judged)
 {
-	for (size_t i = 1; i < MIN(program->words.count, (size_t)LOADED_MOST); i++) {
-		const char *word = program->words.items[i];
+	for (size_t i = 1; i < MIN(words->count, (size_t)LOADED_MOST); i++) {
+		const char *word = words->items[i];
 		struct found found;
 		bool exists = false;
 
@@ -115,8 +115,7 @@ static void judge_loaded(const struct observer *observer, pid_t tid, const struc
 			exists = found.exists;
 			close(found.fd);
 		}
-		judge_as(observer, word, exists ? found.path : word, &program->words, i, text,
-			 judged);
+		judge_as(observer, word, exists ? found.path : word, words, i, text, judged);
 	}
 }
 
@@ -136,11 +135,11 @@ static struct judged judge_program(const struct observer *observer, pid_t tid,
 				 text, &judged);
 	}
 	if (is_loader(program->image))
-		judge_loaded(observer, tid, program, text, &judged);
+		judge_loaded(observer, tid, &program->words, text, &judged);
 	return judged;
 }
 
-bool exec_allows(struct observer *observer, const char *exe, const struct list *argv)
+bool exec_allows(struct observer *observer, pid_t pid, const char *exe, const struct list *argv)
 {
 	struct judged judged = {PROGRAM_FREE, NULL};
 	_cleanup_free_ char *text = NULL;
@@ -149,6 +148,7 @@ bool exec_allows(struct observer *observer, const char *exe, const struct list *
 		return false;
 	text = exec_text(exe, argv);
 	judge_as(observer, exe, exe, argv, 0, text, &judged);
+	judge_loaded(observer, pid, argv, text, &judged); /* whatever it is, it may run another */
 	if (judged.word == PROGRAM_ASK || judged.word == PROGRAM_DENY)
 		return false;
 	report(observer, exe,

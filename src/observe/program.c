@@ -379,5 +379,5 @@ bool program_loaded(pid_t pid, char exe[static PATH_MAX], struct stat *ret_st,
 		return false;
 	for (size_t at = 0; at < length; at += strlen(text + at) + 1)
 		list_add(ret_argv, text + at);
-	return true;
+	return ret_argv->count > 0; /* else it was killed just now */
 }

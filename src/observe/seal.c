@@ -184,7 +184,7 @@ static bool is_approved(struct observer *observer, const struct seal *seal, pid_
 	if (st.st_dev == seal->device && st.st_ino == seal->inode &&
 	    same_words(&argv, &seal->words))
 		return true;
-	if (seal->unknown && exec_allows(observer, exe, &argv))
+	if (seal->unknown && exec_allows(observer, pid, exe, &argv))
 		return true;
 	text = exec_short_text(exe, &argv);
 	(void)ledger_add(&observer->ledger, "exec", text, "execve", rule_other,

@@ -6,7 +6,7 @@ import pytest
 
 from conftest import REFUSED, SUCCEEDED
 
-RACES = ("rewritten-words rewritten-path rewritten-unknown rewritten-pointers rewritten-by-thread swapped-directory changed-directory "
+RACES = ("rewritten-words rewritten-path rewritten-unknown rewritten-to-loader rewritten-pointers rewritten-by-thread swapped-directory changed-directory "
          "swapped-file").split()
 OTHER_WAYS = "other-name symbolic-link by-loader by-interpreter".split()
 
