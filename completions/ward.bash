@@ -87,7 +87,7 @@ _ward()
 			;;
 		-c | --agent | --session | --tool | --call-id | --turn | --reason) return ;;
 		*)
-			words="${with_value} --login --json --quiet --no-pty --"
+			words="${with_value} --login --json --quiet --no-pty --trace-reads --"
 			[[ $verb == check ]] && words='--json --batch --'
 			;;
 		esac

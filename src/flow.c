@@ -345,6 +345,8 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.filter = {permissions->allow_calls, permissions->deny_calls},
 	};
 	sandbox->trap_messages = flow->verdict.network == NETWORK_RESTRICTED;
+	/* Whoever runs again after a question shall be told exactly what it met. */
+	sandbox->trap_reads = flow->verdict.trace_reads || flow->result->attempt_count > 0;
 	sandbox->trap_programs = flow_judges_programs(flow);
 	flow_limit_sandbox(flow, sandbox);
 	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));
@@ -390,6 +392,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	for (size_t i = 0; i < flow->masks.count; i++)
 		if (mask_hides(&flow->masks.items[i]) && flow->masks.items[i].kind != MASK_TEXT)
 			list_add(&flow->mask_paths, flow->masks.items[i].path);
+	flow->traced = sandbox->trap_reads && flow->entry.listener >= 0;
 	if (r == 0)
 		flow_notice_walls(flow);
 	return r;
@@ -433,6 +436,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.tmp = flow->entry.lost & WALL_BIT(WALL_TMP) ? flow->session.tmp : NULL,
 		.areas = &flow->masks.areas,
 		.guarded = flow->entry.walls & WALL_BIT(WALL_GUARD) ? &flow->masks.trees : NULL,
+		.closed_proc = flow->entry.walls & WALL_BIT(WALL_PROC) && flow->identity.uid == 0,
 		.own_mounts = flow->masks.guarded && (flow->entry.walls & masked) == masked,
 		.company = flow->company,
 		.quarantine = flow->quarantine,
@@ -507,6 +511,7 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 	uint64_t beyond = 0, unread = 0;
 
 	attempt->level = flow->verdict.level;
+	attempt->traced = flow->traced;
 	wall_names(flow->entry.walls, &attempt->walls);
 	for (size_t i = 0; i < flow->mask_paths.count; i++)
 		list_add(&attempt->masks, flow->mask_paths.items[i]);

@@ -68,6 +68,7 @@ struct flow {
 	struct programs programs; /* the same */
 	struct list program_rules, candidates;
 	struct observer *observer;
+	bool traced;		    /* what is read is shown to it */
 	struct published published; /* until the observer has it */
 	struct run *run;	    /* while it is served */
 };

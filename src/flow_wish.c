@@ -158,7 +158,8 @@ static char *make_why(const struct wish *wish, const struct known_socket *socket
 	else if (wish->command)
 		buffer_printf(&why, "%s; it waits, and has not started yet", wish->rule);
 	else if (is_file(wish))
-		buffer_printf(&why, "%s; the call waits, and nothing was changed yet", wish->rule);
+		buffer_printf(&why, "%s; the call waits, and nothing was %s yet", wish->rule,
+			      strcmp(wish->operation, "read") == 0 ? "read" : "changed");
 	else if (is_socket(wish))
 		buffer_add_text(&why, "a socket of the host: whatever listens there runs outside "
 				      "the sandbox, and does what it is told");

@@ -49,6 +49,7 @@ struct verdict {
 	char *rule;	     /* "file:line" of the rule behind it; NULL: none */
 	struct limits limits;
 	struct list require; /* walls without which nothing runs */
+	bool trace_reads;    /* what is read is shown to the supervisor, too */
 	struct permissions permissions;
 };
 

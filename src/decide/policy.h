@@ -36,6 +36,7 @@ struct sandbox_policy {
 	struct list sockets;
 	struct list keep_env, set_env;	     /* NAME; NAME=VALUE, each name once */
 	struct list require;		     /* names of walls without which nothing runs */
+	bool has_trace_reads, trace_reads;   /* what is read is shown to the supervisor */
 	struct list allow_calls, deny_calls; /* system calls by name */
 	struct limits limits;		     /* 0: nothing is said */
 };

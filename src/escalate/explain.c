@@ -80,9 +80,11 @@ void explain_denials(const struct request *request, const struct list *never, st
 	}
 	if (beyond)
 		list_add_printf(notices, "and %zu more; ward show %s", beyond, result->run);
-	/* Reads are not watched, so whether a mask was met is not known; a command that failed by
+	/* Where reads are not traced, whether a mask was met is not known; a command that failed by
 	 * itself may have met one. */
-	for (size_t i = 0; failed && result->exit_code < 128 && i < attempt->masks.count; i++) {
+	for (size_t i = 0;
+	     failed && !attempt->traced && result->exit_code < 128 && i < attempt->masks.count;
+	     i++) {
 		if (!path_is_under(attempt->masks.items[i], workspace) ||
 		    path_is_among(attempt->masks.items[i], never))
 			continue;

@@ -46,6 +46,12 @@ static bool is_protected(const struct denial *denial)
 	return strncmp(denial->rule, "protected", strlen("protected")) == 0;
 }
 
+/* Only what is masked is refused to a reader: its own name opens it. */
+static bool is_read(const struct denial *denial)
+{
+	return strcmp(denial->operation, "read") == 0;
+}
+
 /* The list of what is denied, or something that no list opens: nobody can say yes to it. */
 bool hint_is_final(const struct denial *denial)
 {
@@ -149,8 +155,8 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 		return flag_for_target(denial, text);
 	if (strcmp(denial->operation, "unix") == 0)
 		return flag_for_socket(object, text);
-	if (strstr(denial->rule, "masked") || is_protected(denial)) {
-		buffer_add_text(text, "--write ");
+	if (is_read(denial) || strstr(denial->rule, "masked") || is_protected(denial)) {
+		buffer_add_text(text, is_read(denial) ? "--read " : "--write ");
 		escape_for_shell(text, path_is_under(object, workspace)
 					       ? object + strlen(workspace) + 1
 					       : object);
@@ -186,13 +192,13 @@ static char *permission_for_target(const struct denial *denial)
 }
 
 /* A yes to a directory says that it is one to all in it. */
-static char *permission_for_file(const char *path)
+static char *permission_for_file(const char *operation, const char *path)
 {
 	_cleanup_free_ char *pattern = path_escape(path);
 	char *permission = NULL;
 	struct stat st;
 
-	return asprintf(&permission, "write %s%s", pattern,
+	return asprintf(&permission, "%s %s%s", operation, pattern,
 			lstat(path, &st) == 0 && S_ISDIR(st.st_mode) ? "/**" : "") < 0
 		       ? NULL
 		       : permission;
@@ -220,10 +226,14 @@ char *hint_permission(const struct denial *denial, bool *ret_broad)
 		return permission;
 	}
 	if (is_protected(denial))
-		return permission_for_file(object);
+		return permission_for_file("write", object);
+	if (is_read(denial)) { /* what is not there nobody can be let read */
+		*ret_broad = !realpath(object, real) || is_beyond(real);
+		return *ret_broad ? NULL : permission_for_file("read", real);
+	}
 	path = writable_for(object);
 	if (!realpath(path, real) || is_beyond(real))
 		return NULL;
 	*ret_broad = hint_is_broad(real);
-	return *ret_broad ? NULL : permission_for_file(real);
+	return *ret_broad ? NULL : permission_for_file("write", real);
 }

@@ -316,6 +316,13 @@ static int absolute(pid_t tid, int dirfd, const char *path, char *ret, size_t ro
 	return 0;
 }
 
+int caller_path(int root, pid_t tid, int dirfd, const char *path, char *ret, size_t room)
+{
+	int r = absolute(tid, dirfd, path, ret, room);
+
+	return r < 0 ? r : write_out_links(root, tid, ret, room);
+}
+
 static int path_of(int fd, char *path, size_t room)
 {
 	char link[64];

@@ -63,5 +63,8 @@ int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 /* The same for a name. -EBUSY for a path that ends in no name (".", "..", "/"). *ret_spot holds an
  * fd on success; close it. */
 int caller_find_name(int root, pid_t tid, int dirfd, const char *path, struct spot *ret_spot);
+/* The absolute path that the caller means, as far as that can be said without a look at it. -errno.
+ */
+int caller_path(int root, pid_t tid, int dirfd, const char *path, char *ret, size_t room);
 /* The caller's fd that a path like /dev/stderr or /proc/self/fd/2 names, -1 for any other. */
 int caller_fd_named(const char *path);

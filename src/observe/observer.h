@@ -3,12 +3,14 @@
  * answer. */
 #pragma once
 
+#include "below.h"
 #include "caller.h"
 #include "hold.h"
 #include "ledger.h"
 #include "network/nameserver.h"
 #include "observe.h"
 #include "permits.h"
+#include "reads.h"
 #include "renew.h"
 #include "seal.h"
 #include "terms.h"
@@ -67,11 +69,12 @@ struct observer {
 	struct permits permits; /* of files */
 	struct lent *lent;	/* connections that may have to be taken back */
 	size_t lent_count;
-	uint64_t lents;	     /* how many there were */
-	int lent_epoll;	     /* -1 until there is one */
-	struct list granted; /* wishes that were */
-	struct rlimit files; /* that may be open at once, as it was before */
-	struct dial *dials;  /* connections that are made outside */
+	uint64_t lents;	      /* how many there were */
+	int lent_epoll;	      /* -1 until there is one */
+	struct list granted;  /* wishes that were */
+	struct copies copies; /* of files that were granted to be read */
+	struct rlimit files;  /* that may be open at once, as it was before */
+	struct dial *dials;   /* connections that are made outside */
 	size_t dial_count;
 	uint64_t dialled;	/* how many there were */
 	int dial_timer;		/* -1 until it is needed */
@@ -170,9 +173,11 @@ void refuse_file(struct observer *observer, const struct seccomp_notif *call,
 /* True if something in the directory, or below, is denied or read-only: it must keep its place, for
  * denied is what lies there. */
 bool holds_denied(const struct observer *observer, const char *path);
-/* The same for a path below a directory that is masked; text: as the caller says it. */
-bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *call,
-		       const struct trap *trap, int directory, const char *text);
+/* Refuses a call below a masked directory, always with EACCES: how it would have failed tells what
+ * lies there. It waits for an answer where it could be done at all. */
+void judge_hidden(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap, enum trap_kind kind, uint64_t flags,
+		  const char *operation, const struct hidden *hidden);
 /* Puts an fd of ours into the caller's table as the call's result. -errno where it has no room:
  * then nothing was answered. Takes ownership. */
 int answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
@@ -185,7 +190,7 @@ int argument(const struct seccomp_notif *call, int index, int otherwise);
 
 /* The mask of the caller, for as long as something is made for it. */
 mode_t take_umask(const struct seccomp_notif *call);
-extern const char rule_guarded[];
+extern const char rule_guarded[], rule_native[];
 /* The name, about to be made, is one of two that make a directory a repository, and the other is
  * there. True if that may not be, and the call is answered. */
 bool may_not_become_repository(struct observer *observer, const struct seccomp_notif *call,
@@ -200,18 +205,29 @@ void serve_names_of_files(struct observer *observer, const struct seccomp_notif 
 void perform_open(struct observer *observer, const struct seccomp_notif *call,
 		  const struct trap *trap, uint64_t flags, const struct found *found,
 		  enum guard guard);
+/* True for a file of /proc by which a process is set up, and nothing else is. */
+bool is_own_setting(const char *name);
+/* Opens such a file of a process of the sandbox where all of /proc is read-only there; 0: it is
+ * none, -errno. path: as seen in the sandbox. */
+int open_setting(pid_t tid, const char *path, uint64_t flags);
 /* The same of one of the caller's own fds, by a path such as /dev/stderr. */
 void perform_reopen(struct observer *observer, const struct seccomp_notif *call, uint64_t flags,
 		    int fd);
 
 void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		 const struct trap *trap);
-/* Performs a change of mode, owner, times, attributes or length on the object, where the walls do
- * not decide it or a person granted it; false: they do, and nothing was answered. */
+/* Performs fchmod, where mounts stand and decide; false: nothing was answered. */
+bool change_mode_by_fd(struct observer *observer, const struct seccomp_notif *call);
+/* Performs a change of mode, owner, times or attributes on the object, where the walls do not
+ * decide it or a person granted it; false: they do, and nothing was answered. */
 bool serve_change(struct observer *observer, const struct seccomp_notif *call, int fd,
 		  bool granted);
 /* False for a change that is granted only by starting again. */
 bool change_is_given_in_place(int number);
+/* truncate() of what was found, by an fd of it: behind mounts Landlock leaves that to us, so it
+ * never goes on. */
+void perform_cut(struct observer *observer, const struct seccomp_notif *call,
+		 const struct found *found, int fd);
 void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 		   const struct trap *trap);
 /* True if the socket is of the host's network while the sandbox has one of its own: then it was

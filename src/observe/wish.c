@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ASKING_MOST = 64, CALLS_MOST = 4096, TEXT = 4200 };
+enum { ASKING_MOST = 1024, CALLS_MOST = 4096, TEXT = 4200 };
 
 /* One question; all who want the same wait for its answer. */
 struct asking {
@@ -273,5 +273,6 @@ void wish_done(struct observer *observer)
 	while (observer->asking)
 		asking_free(take(observer, &observer->asking));
 	list_done(&observer->granted);
+	copies_done(&observer->copies);
 	list_done(&observer->wanted);
 }

@@ -57,6 +57,7 @@ struct request {
 	struct list keep_environment;		  /* names to keep though they look secret */
 	struct list allow_calls, deny_calls; /* system calls by name, besides the common ones */
 	struct list require;		     /* names of walls without which nothing runs */
+	bool trace_reads;		     /* what it reads is shown to the supervisor, too */
 	struct list allow_hosts, deny_hosts; /* as a policy writes them */
 	struct list publish;		     /* OUTSIDE[:INSIDE]: ports */
 	struct limits limits;

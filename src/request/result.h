@@ -39,6 +39,7 @@ struct attempt {
 	struct denial *denials;
 	size_t denial_count;
 	struct list masks; /* paths that answered EACCES whatever their own mode */
+	bool traced;	   /* reads that met one are among the denials */
 };
 
 /* One step of deciding, in order; strings are owned, NULL becomes null. */

@@ -90,7 +90,7 @@ static int execute(const struct sandbox *sandbox)
 	return result;
 }
 
-static int descriptor_for(const struct init *init, const struct stdio *stdio, int number)
+static int descriptor_for(const struct init *init, const struct stdio *stdio)
 {
 	switch (stdio->kind) {
 	case STDIO_FD:
@@ -98,11 +98,10 @@ static int descriptor_for(const struct init *init, const struct stdio *stdio, in
 	case STDIO_TERMINAL:
 		return init->slave;
 	case STDIO_FILE:
-		return init->fds.input;
 	case STDIO_NULL:
 		break;
 	}
-	return open("/dev/null", (number == 0 ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+	return init->fds.input;
 }
 
 /* In the child, which shares our memory until it executes something. */
@@ -121,7 +120,7 @@ static void become_command(const struct init *init, volatile int *failed)
 		tcsetpgrp(init->slave, getpid());
 	}
 	for (int i = 0; i < 3; i++) {
-		fds[i] = descriptor_for(init, &sandbox->stdio[i], i);
+		fds[i] = descriptor_for(init, &sandbox->stdio[i]);
 		/* Away from 0 to 2, so that one dup2 cannot overwrite what the next one needs. */
 		if (fds[i] >= 0)
 			fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 10);
@@ -163,7 +162,6 @@ static void count_resources(const struct init *init, struct init_event *event)
 	struct rusage usage;
 	char text[32];
 	ssize_t length = 0;
-	int fd;
 
 	if (getrusage(RUSAGE_CHILDREN, &usage) == 0) {
 		event->cpu_ms = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
@@ -172,9 +170,8 @@ static void count_resources(const struct init *init, struct init_event *event)
 		event->read_bytes = (uint64_t)usage.ru_inblock * 512;
 		event->written_bytes = (uint64_t)usage.ru_oublock * 512;
 	}
-	fd = init->alone ? open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC) : -1;
-	if (fd >= 0)
-		length = read(fd, text, sizeof(text) - 1);
+	if (init->alone)
+		length = pread(init->fds.tasks, text, sizeof(text) - 1, 0);
 	if (length > 0) {
 		text[length] = '\0';
 		event->tasks = strtoull(text, NULL, 10) - 1; /* without ourselves */
@@ -185,15 +182,11 @@ static void count_resources(const struct init *init, struct init_event *event)
  * one ours. */
 static void end_children(const struct init *init)
 {
-	char path[64], text[4096];
+	char text[4096];
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
 	for (int round = 0; round < 100000; round++) {
-		int fd = open(path, O_RDONLY | O_CLOEXEC);
-		ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+		ssize_t length = pread(init->fds.tasks, text, sizeof(text) - 1, 0);
 
-		if (fd >= 0)
-			close(fd);
 		text[MAX(length, 0)] = '\0';
 		for (char *next = text; *next;) {
 			pid_t pid = (pid_t)strtol(next, &next, 10);

@@ -153,7 +153,8 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 		.processes = among_others,
 		.signals = among_others && rung->abi < LANDLOCK_SIGNALS,
 		.no_mounts = alone,
-		.truncate = alone && rung->abi < LANDLOCK_TRUNCATES,
+		.truncate = (alone && rung->abi < LANDLOCK_TRUNCATES) ||
+			    (lost & WALL_BIT(WALL_NOTIFY) && rung->cutting_left),
 		.pass = {pass[0], pass[1], pass[2], pass[3]},
 	};
 	struct sock_fprog filter = {.filter = program};
@@ -165,6 +166,8 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 		filter_trap_allocation();
 	if (sandbox->trap_messages && notify)
 		filter_trap_messages();
+	if (sandbox->trap_reads && notify)
+		filter_trap_reads();
 	if (sandbox->trap_programs && notify)
 		filter_trap_programs();
 	r = filter_build(notify, &sandbox->filter, lost ? &needs : NULL, program);

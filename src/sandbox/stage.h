@@ -78,6 +78,7 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 struct init_fds {
 	int control;	   /* to the supervisor */
 	int master, input; /* the pty's, the reopened standard input; -1 none */
+	int tasks;	   /* what /proc says of its children; -1 none */
 };
 _Noreturn void init_main(const struct sandbox *sandbox, const struct rung *rung,
 			 const uint32_t pass[static 4], const struct init_fds *fds);

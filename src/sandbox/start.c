@@ -49,7 +49,7 @@ struct note {
 struct report {
 	struct failure failure; /* errnum 0: none */
 	struct rung rung;
-	int listener, terminal, names[NAME_SOCKETS], input, root;
+	int listener, terminal, names[NAME_SOCKETS], input, root, tasks;
 	struct texts texts;
 };
 
@@ -141,12 +141,18 @@ static int copy_input(const struct stdio *stdio)
 	return -1;
 }
 
-/* Standard input from a file: the same file, but through the sandbox's own, read-only mount. */
+/* Standard input from a file: the same file, but through the sandbox's own, read-only mount.
+ * Whatever init opens it opens before the filter: after that an open may wait for the supervisor,
+ * who cannot look into init. */
 static int reopen_input(const struct stdio *stdio, struct failure *failure)
 {
 	struct stat host, inside;
 	int fd;
 
+	if (stdio->kind == STDIO_NULL) {
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return fd < 0 ? stage_fail(failure, "opening", "/dev/null") - 1 : fd;
+	}
 	if (stdio->kind != STDIO_FILE)
 		return -1;
 	fd = open(stdio->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
@@ -323,6 +329,18 @@ static int check_rung(const struct sandbox *sandbox, const struct rung *rung,
 	return 0;
 }
 
+/* What init reads of its children while it is under the filter, where an open may wait for a
+ * supervisor that is gone: how many there were, or, where they do not end with it, which there are.
+ */
+static int open_tasks(const struct rung *rung)
+{
+	char path[64] = "/proc/sys/kernel/ns_last_pid";
+
+	if (!(rung->walls & WALL_BIT(WALL_PID_NAMESPACE)))
+		snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 static int build(const struct ground *ground, int control, const uint32_t pass[static 4],
 		 struct sandbox *sandbox, struct report *report)
 {
@@ -364,6 +382,7 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 	 */
 	if (chdir(sandbox->cwd) < 0)
 		return stage_fail(failure, "starting in", sandbox->cwd);
+	report->tasks = open_tasks(rung);
 	if (stage_filter(sandbox, rung, lacks_network_wall(ground, rung), pass, &report->listener,
 			 failure) < 0)
 		return -1;
@@ -390,10 +409,14 @@ static void forget_arguments(void)
 static _Noreturn void run_init(const struct ground *ground, struct rung rung, int control,
 			       int supervisor)
 {
-	static struct report report = {
-		.listener = -1, .terminal = -1, .names = {-1, -1, -1, -1}, .input = -1, .root = -1};
+	static struct report report = {.listener = -1,
+				       .terminal = -1,
+				       .names = {-1, -1, -1, -1},
+				       .input = -1,
+				       .root = -1,
+				       .tasks = -1};
 	struct pollfd died = {supervisor, POLLIN, 0};
-	int kept[6] = {control, -1, -1, -1, -1, -1}, failed;
+	int kept[7] = {control, -1, -1, -1, -1, -1, -1}, failed;
 	unsigned walls = rung.walls;
 	uint32_t pass[4] = {0};
 	struct sandbox sandbox;
@@ -417,6 +440,7 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 		for (int i = 0; i < 3; i++)
 			if (sandbox.stdio[i].kind == STDIO_FD)
 				kept[3 + i] = sandbox.stdio[i].fd;
+		kept[6] = report.tasks;
 		failed = leave_shared_table(walls, kept, ELEMENTS(kept), &report.failure);
 	}
 	/* Without a pid namespace we must live long enough to end our children: there the socket
@@ -429,7 +453,7 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 	if (write(control, &report, sizeof(report)) != sizeof(report) || failed)
 		_exit(1);
 	init_main(&sandbox, &report.rung, pass,
-		  &(struct init_fds){control, report.terminal, report.input});
+		  &(struct init_fds){control, report.terminal, report.input, report.tasks});
 }
 
 /* Where ward has changed its user, init is closed to us until it has opened itself for its own
@@ -647,6 +671,7 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 		return error_hint(ret_error, "look for what the kernel said in its log: dmesg");
 	}
 	entry->texts = report.texts; /* in our table already, also where it failed later */
+	close_fd(&report.tasks);     /* init's own */
 	if (report.failure.errnum && report.failure.missing & ~ladder_lost()) {
 		/* For whoever begins again: what was refused is left out then. */
 		ladder_lose(report.failure.missing);
