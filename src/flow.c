@@ -475,6 +475,11 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	flow->run = NULL;
 	if (flow->observer) /* however it ended */
 		observer_end(flow->observer, &flow->result->warnings);
+	if (flow->verdict.permissions.given.count && flow->entry.listener < 0)
+		list_add(
+			&flow->result->warnings,
+			"some grants of the session cannot be honoured here: nobody can look after "
+			"their end");
 	/* What was refused until then is told all the same. */
 	if (r == 0 && flow->observer && !flow->failure)
 		flow->failure = observer_take_failure(flow->observer);
