@@ -436,6 +436,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.tmp = flow->entry.lost & WALL_BIT(WALL_TMP) ? flow->session.tmp : NULL,
 		.areas = &flow->masks.areas,
 		.guarded = flow->entry.walls & WALL_BIT(WALL_GUARD) ? &flow->masks.trees : NULL,
+		.closed_proc = flow->entry.walls & WALL_BIT(WALL_PROC) && flow->identity.uid == 0,
 		.own_mounts = flow->masks.guarded && (flow->entry.walls & masked) == masked,
 		.company = flow->company,
 		.quarantine = flow->quarantine,

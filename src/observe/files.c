@@ -224,21 +224,8 @@ static void set_mode(struct observer *observer, const struct seccomp_notif *call
 	answer(observer, call->id, chmod(link, mode & 07777) < 0 ? errno : 0);
 }
 
-/* Where an fd's file lies, without taking the fd; true if a change there is nobody's business but
- * the caller's. */
-static bool is_own_by_fd(const struct observer *observer, const struct seccomp_notif *call)
-{
-	char link[64], path[PATH_MAX];
-	const char *mask = NULL;
-	ssize_t length;
-
-	snprintf(link, sizeof(link), "/proc/%d/fd/%d", (pid_t)call->pid, (int)call->data.args[0]);
-	length = readlink(link, path, sizeof(path) - 1);
-	path[MAX(length, 0)] = '\0';
-	return path[0] == '/' && may_write(observer, path, &mask);
-}
-
-/* A change by fd: of a file that was opened for reading only, it may lie anywhere. */
+/* A change by fd that is shown to us: modes with set-group-id, or with which a file can be executed
+ * that we may still hold for writing; and all of them where no mounts stand. */
 static void serve_fd(struct observer *observer, const struct seccomp_notif *call,
 		     const struct trap *trap)
 {
@@ -249,10 +236,8 @@ static void serve_fd(struct observer *observer, const struct seccomp_notif *call
 	ssize_t length;
 	int object;
 
-	if (!shares_group && !observer->observed->alone && is_own_by_fd(observer, call)) {
-		answer_continue(observer, call->id);
+	if (!shares_group && !observer->observed->alone && change_mode_by_fd(observer, call))
 		return;
-	}
 	fd = found.fd = caller_object((pid_t)call->pid, (int)call->data.args[0]);
 	if (fd < 0 || fstat(fd, &found.st) < 0 || !still_waiting(observer, call->id)) {
 		answer(observer, call->id, fd < 0 ? -fd : EINTR);
@@ -297,6 +282,9 @@ static bool sets_group_id(const struct seccomp_notif *call, const struct trap *t
  * could make a file: whose name that would be is known only to whoever performs it. */
 static bool goes_on(struct observer *observer, uint64_t flags)
 {
+	/* Landlock leaves it to us to cut what is not opened for writing. */
+	if (!observer->observed->alone && flags & O_TRUNC && (flags & O_ACCMODE) == O_RDONLY)
+		return false;
 	return !observer->observed->guarded || (!hold_performs(observer) && !(flags & O_CREAT));
 }
 
@@ -310,6 +298,8 @@ static void serve_unfound(struct observer *observer, const struct seccomp_notif 
 		answer(observer, call->id, error == ENOENT ? ENOENT : EPERM);
 	else if (observer->observed->alone && trap->kind == TRAP_CHANGE)
 		answer(observer, call->id, error == 0 || error == EFAULT ? EACCES : error);
+	else if (!observer->observed->alone && trap->kind == TRAP_CUT)
+		answer(observer, call->id, error ? error : EACCES);
 	else if (trap->kind != TRAP_OPEN || goes_on(observer, flags))
 		answer_continue(observer, call->id);
 	else if (caller_fd_named(text) >= 0)
@@ -368,8 +358,11 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 	}
 	if (!found->exists && may_not_become_repository(observer, call, trap, found->path))
 		return;
-	if (!found->granted && !hold_needs_host(observer, found->fd, found->path, guard) &&
-	    goes_on(observer, flags))
+	if (observer->observed->closed_proc && is_process_directory(found->path) &&
+	    is_own_setting(path_last(found->path)))
+		perform_open(observer, call, trap, flags, found, guard);
+	else if (!found->granted && goes_on(observer, flags) &&
+		 !hold_needs_host(observer, found->fd, found->path, guard))
 		answer_continue(observer, call->id);
 	else
 		perform_open(observer, call, trap, flags, found, guard);
@@ -428,12 +421,16 @@ static void serve_kept(struct observer *observer, const struct seccomp_notif *ca
 
 		if (object < 0)
 			answer(observer, call->id, -object);
+		else if (trap->kind == TRAP_CUT)
+			perform_cut(observer, call, found, object);
 		else
 			(void)serve_change(observer, call, object, /* granted= */ true);
 		return;
 	}
 	if (!hold_needs_host(observer, found->fd, found->path, guard) || !found->exists) {
-		if (!serve_change(observer, call, found->fd, /* granted= */ false))
+		if (trap->kind == TRAP_CUT && !observer->observed->alone)
+			perform_cut(observer, call, found, found->fd);
+		else if (!serve_change(observer, call, found->fd, /* granted= */ false))
 			answer_continue(observer, call->id);
 		return;
 	}

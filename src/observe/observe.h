@@ -61,6 +61,8 @@ struct observed {
 			     may be reached */
 	bool no_network;  /* it has none, and the host's must not be reached */
 	bool alone;	  /* no mounts: Landlock is the only wall around files */
+	bool closed_proc; /* all of /proc is read-only: its files are root's, and so is the command
+			   */
 	const char *tmp;  /* the session's temporary files where they are not at /tmp, else NULL */
 	const struct areas *areas;  /* what may be written, /tmp included where it is private, and
 				       what is masked or held read-only in it */
@@ -124,7 +126,8 @@ void observer_settle(struct observer *observer, uint64_t number, const char *ans
 
 /* Readable when there is something to do. */
 int observer_fd(const struct observer *observer);
-/* Does what is to be done now, a bounded amount; never blocks. */
+/* Does what is to be done now, a bounded amount; waits only for the next call of a program that
+ * makes many, some milliseconds. */
 void observer_serve(struct observer *observer);
 /* Why the run was ended by the observer, or NULL. */
 struct error *observer_take_failure(struct observer *observer);

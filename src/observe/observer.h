@@ -203,18 +203,29 @@ void serve_names_of_files(struct observer *observer, const struct seccomp_notif 
 void perform_open(struct observer *observer, const struct seccomp_notif *call,
 		  const struct trap *trap, uint64_t flags, const struct found *found,
 		  enum guard guard);
+/* True for a file of /proc by which a process is set up, and nothing else is. */
+bool is_own_setting(const char *name);
+/* Opens such a file of a process of the sandbox where all of /proc is read-only there; 0: it is
+ * none, -errno. path: as seen in the sandbox. */
+int open_setting(pid_t tid, const char *path, uint64_t flags);
 /* The same of one of the caller's own fds, by a path such as /dev/stderr. */
 void perform_reopen(struct observer *observer, const struct seccomp_notif *call, uint64_t flags,
 		    int fd);
 
 void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		 const struct trap *trap);
-/* Performs a change of mode, owner, times, attributes or length on the object, where the walls do
- * not decide it or a person granted it; false: they do, and nothing was answered. */
+/* Performs fchmod, where mounts stand and decide; false: nothing was answered. */
+bool change_mode_by_fd(struct observer *observer, const struct seccomp_notif *call);
+/* Performs a change of mode, owner, times or attributes on the object, where the walls do not
+ * decide it or a person granted it; false: they do, and nothing was answered. */
 bool serve_change(struct observer *observer, const struct seccomp_notif *call, int fd,
 		  bool granted);
 /* False for a change that is granted only by starting again. */
 bool change_is_given_in_place(int number);
+/* truncate() of what was found, by an fd of it: behind mounts Landlock leaves that to us, so it
+ * never goes on. */
+void perform_cut(struct observer *observer, const struct seccomp_notif *call,
+		 const struct found *found, int fd);
 void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 		   const struct trap *trap);
 /* True if the socket is of the host's network while the sandbox has one of its own: then it was

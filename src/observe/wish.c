@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ASKING_MOST = 64, CALLS_MOST = 4096, TEXT = 4200 };
+enum { ASKING_MOST = 1024, CALLS_MOST = 4096, TEXT = 4200 };
 
 /* One question; all who want the same wait for its answer. */
 struct asking {

@@ -71,8 +71,13 @@ static const struct bpf_rule chmod_mode[] = {{1, BPF_ANY_BITS, S_ISUID, 0, REFUS
 static const struct bpf_rule fchmodat_mode[] = {{2, BPF_ANY_BITS, S_ISUID, 0, REFUSE}, END};
 static const struct bpf_rule fchmod_mode[] = {
 	{1, BPF_ANY_BITS, S_ISUID, 0, REFUSE},
+	{1, BPF_ANY_BITS, S_ISGID | S_IXUSR | S_IXGRP | S_IXOTH, 0, NOTIFY},
 	END,
 };
+/* Without a path these are about the fd. A change by fd meets the mount that the file was opened
+ * through, which no race can exchange: nothing that the supervisor could add. Where there are no
+ * mounts all of them are shown (filter_rung.c). */
+static const struct bpf_rule times_of_path[] = {{1, BPF_NOT_NULL, 0, 0, NOTIFY}, END};
 static const struct bpf_rule creat_mode[] = {{1, BPF_ANY_BITS, SET_ID, 0, REFUSE}, END};
 static const struct bpf_rule mknod_mode[] = {{1, BPF_ANY_BITS, SET_ID, 0, REFUSE}, END};
 static const struct bpf_rule mknodat_mode[] = {{2, BPF_ANY_BITS, SET_ID, 0, REFUSE}, END};
@@ -303,9 +308,9 @@ static struct bpf_call calls[] = {
 	{SYS_symlink, NOTIFY},
 	{SYS_readlink, ALLOW},
 	{SYS_chmod, NOTIFY, chmod_mode},
-	{SYS_fchmod, NOTIFY, fchmod_mode},
+	{SYS_fchmod, ALLOW, fchmod_mode},
 	{SYS_chown, NOTIFY},
-	{SYS_fchown, NOTIFY},
+	{SYS_fchown, ALLOW},
 	{SYS_lchown, NOTIFY},
 	{SYS_umask, ALLOW},
 	{SYS_gettimeofday, ALLOW},
@@ -397,7 +402,7 @@ static struct bpf_call calls[] = {
 	{SYS_readahead, ALLOW},
 	{SYS_setxattr, NOTIFY},
 	{SYS_lsetxattr, NOTIFY},
-	{SYS_fsetxattr, NOTIFY},
+	{SYS_fsetxattr, ALLOW},
 	{SYS_getxattr, ALLOW},
 	{SYS_lgetxattr, ALLOW},
 	{SYS_fgetxattr, ALLOW},
@@ -406,7 +411,7 @@ static struct bpf_call calls[] = {
 	{SYS_flistxattr, ALLOW},
 	{SYS_removexattr, NOTIFY},
 	{SYS_lremovexattr, NOTIFY},
-	{SYS_fremovexattr, NOTIFY},
+	{SYS_fremovexattr, ALLOW},
 	{SYS_tkill, ALLOW},
 	{SYS_time, ALLOW},
 	{SYS_futex, ALLOW},
@@ -464,7 +469,7 @@ static struct bpf_call calls[] = {
 	{SYS_mkdirat, NOTIFY},
 	{SYS_mknodat, NOTIFY, mknodat_mode},
 	{SYS_fchownat, NOTIFY},
-	{SYS_futimesat, NOTIFY},
+	{SYS_futimesat, ALLOW, times_of_path},
 	{SYS_newfstatat, ALLOW},
 	{SYS_unlinkat, NOTIFY},
 	{SYS_renameat, NOTIFY},
@@ -483,7 +488,7 @@ static struct bpf_call calls[] = {
 	{SYS_sync_file_range, ALLOW},
 	{SYS_vmsplice, ALLOW},
 	{SYS_move_pages, REFUSE},
-	{SYS_utimensat, NOTIFY},
+	{SYS_utimensat, ALLOW, times_of_path},
 	{SYS_epoll_pwait, ALLOW},
 	{SYS_signalfd, ALLOW},
 	{SYS_timerfd_create, ALLOW},

@@ -23,9 +23,10 @@ struct filter_rung {
 	bool no_ipc;	    /* no ipc namespace: no System V IPC, no message queues */
 	bool processes;	    /* no pid namespace: limits and scheduling of others are judged */
 	bool signals;	    /* nor Landlock's scope: so are signals */
-	bool no_mounts;	    /* nothing is read-only: flags of files cannot be set */
-	bool truncate;	    /* no mounts, and a Landlock that does not know truncate */
-	uint32_t pass[4];   /* what init shows to be let send its own signals; from getrandom */
+	bool no_mounts;	  /* nothing is read-only: flags of files cannot be set, and every change of
+			   * attributes is shown */
+	bool truncate;	  /* nobody beside the mounts, or without them, holds what cuts a file */
+	uint32_t pass[4]; /* what init shows to be let send its own signals; from getrandom */
 };
 
 /* The table before any change, for the tests; in the order of the numbers. */

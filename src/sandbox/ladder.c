@@ -75,7 +75,9 @@ static const struct {
 	{WALL_USER_NAMESPACE, WALL_BIT(WALL_MOUNT_NAMESPACE), 0,
 	 "root inside is the machine's root, without its powers"},
 	{WALL_LANDLOCK, 0, 0, "files are kept by mounts alone, without Landlock beside them"},
-	{WALL_NOTIFY, 0, 0, "what is refused is not known, and unix sockets are refused"},
+	{WALL_NOTIFY, 0, 0,
+	 "what is refused is not known, and unix sockets are refused; a supervisor that stands "
+	 "around does for it what that one's own walls allow"},
 	{WALL_NOTIFY, 0, WALL_BIT(WALL_MOUNT_NAMESPACE),
 	 "modes, owners and times of the user's own files outside can be changed"},
 	{WALL_GUARD, 0, 0, "a new repository or settings file that runs programs is not noticed"},

@@ -153,7 +153,8 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 		.processes = among_others,
 		.signals = among_others && rung->abi < LANDLOCK_SIGNALS,
 		.no_mounts = alone,
-		.truncate = alone && rung->abi < LANDLOCK_TRUNCATES,
+		.truncate = (alone && rung->abi < LANDLOCK_TRUNCATES) ||
+			    (lost & WALL_BIT(WALL_NOTIFY) && rung->cutting_left),
 		.pass = {pass[0], pass[1], pass[2], pass[3]},
 	};
 	struct sock_fprog filter = {.filter = program};

@@ -272,7 +272,7 @@ def test_the_workspace_lends_no_set_its_name(desk, world):
     assert answer['grants'] == [f'connect trap.example:{ports[0]}', f'connect files.example:{ports[1]}']
 
 
-@pytest.mark.parametrize('editor', ['vim -u NONE -N', 'less'])
+@pytest.mark.parametrize('editor', ['vim -u NONE -N -i NONE', 'LESSHISTFILE=- less'])
 def test_a_program_that_owns_the_screen_gets_it_back(plain, world, editor):
     world.name('web.example', WEB)
     port = world.hello('hello')

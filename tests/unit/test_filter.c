@@ -240,6 +240,46 @@ static void the_real_table_says_what_the_design_says(void **state)
 }
 
 /* Nothing but TCP, UDP, unix sockets and routes, with or without bits above the low half. */
+static void a_change_by_fd_meets_the_mount_alone(void **state)
+{
+	static const int by_fd[] = {SYS_fchmod,	      SYS_fchown,    SYS_fsetxattr,
+				    SYS_fremovexattr, SYS_utimensat, SYS_futimesat};
+	const struct filter_rung no_mounts = {.no_mounts = true};
+	static struct filter filter;
+	const uint64_t high = 1ull << 40;
+
+	(void)state;
+	filter.length = filter_build(true, &unchanged, &no_mounts, filter.program);
+	assert_true(filter.length > 0);
+	for (size_t i = 0; i < ELEMENTS(by_fd); i++) {
+		struct seccomp_data data = {.nr = by_fd[i], .arch = AUDIT_ARCH_X86_64};
+
+		assert_int_equal(ask(by_fd[i], 3, 0, 0, 0, 0), ALLOW);
+		assert_int_equal(bpf_run(filter.program, filter.length, &data), NOTIFY);
+	}
+	/* With a path they are about whatever it leads to. */
+	assert_int_equal(ask(SYS_utimensat, 3, high, 0, 0, 0), NOTIFY);
+	assert_int_equal(ask(SYS_futimesat, 3, 1, 0, 0, 0), NOTIFY);
+	assert_int_equal(ask(SYS_fchmod, 3, 0644 | high, 0, 0, 0), ALLOW);
+	assert_int_equal(ask(SYS_fchmod, 3, 0744, 0, 0, 0), NOTIFY);
+	assert_int_equal(ask(SYS_fchmod, 3, 02644, 0, 0, 0), NOTIFY);
+	assert_int_equal(ask(SYS_fchmod, 3, 04644, 0, 0, 0), REFUSE);
+}
+
+static void a_rung_gives_nothing_that_a_policy_took(void **state)
+{
+	const struct filter_rung no_mounts = {.no_mounts = true};
+	struct seccomp_data data = {.nr = SYS_fchown, .arch = AUDIT_ARCH_X86_64};
+	struct filter_changes changes = {0};
+	static struct filter filter;
+
+	(void)state;
+	call_set_add(&changes.denied, SYS_fchown);
+	filter.length = filter_build(true, &changes, &no_mounts, filter.program);
+	assert_true(filter.length > 0);
+	assert_int_equal(bpf_run(filter.program, filter.length, &data), REFUSE);
+}
+
 static void no_other_sockets_exist(void **state)
 {
 	static const struct {
@@ -581,6 +621,8 @@ int main(void)
 		cmocka_unit_test(other_architectures_do_not_exist),
 		cmocka_unit_test(every_jump_stays_inside),
 		cmocka_unit_test(the_real_table_says_what_the_design_says),
+		cmocka_unit_test(a_change_by_fd_meets_the_mount_alone),
+		cmocka_unit_test(a_rung_gives_nothing_that_a_policy_took),
 		cmocka_unit_test(no_other_sockets_exist),
 		cmocka_unit_test(no_option_leads_a_connection_elsewhere),
 		cmocka_unit_test(interfaces_are_asked_by_the_supervisor),
