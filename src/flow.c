@@ -556,6 +556,7 @@ static void forget_attempt(struct flow *flow)
 
 	observer_free(flow->observer);
 	flow->observer = NULL;
+	flow->told_silenced = false;
 	publish_done(&flow->published);
 	entry_done(&flow->entry);
 	streams_done(&flow->streams);

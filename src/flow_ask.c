@@ -139,7 +139,8 @@ bool flow_may_ask_in_place(const struct flow *flow)
  * there is none that allows what something speaks against; and none that would forbid a command for
  * the sake of one thing that it wants. */
 struct rules {
-	char *file, *always, *never, *whole_set;
+	char *file, *always, *never;
+	struct list extents;
 };
 
 static void rules_done(struct rules *rules)
@@ -147,7 +148,7 @@ static void rules_done(struct rules *rules)
 	free(rules->file);
 	free(rules->always);
 	free(rules->never);
-	free(rules->whole_set);
+	list_done(&rules->extents);
 }
 
 static void offer_rules(const struct flow *flow, struct ask *question, struct rules *rules)
@@ -169,21 +170,29 @@ static void offer_rules(const struct flow *flow, struct ask *question, struct ru
 	if (harmless)
 		question->always_rule = rules->always =
 			remember_rule(VERDICT_ALLOW, flow->key.covers, question->grants, why);
-	if (harmless && question->set)
-		question->set_rule = rules->whole_set =
-			remember_rule(VERDICT_ALLOW, flow->key.covers, question->set_grants, why);
+	for (size_t i = 0; harmless && i < question->extent_count; i++) {
+		struct extent *extent = &question->extents[i];
+
+		list_take(&rules->extents,
+			  remember_rule(VERDICT_ALLOW, flow->key.covers, extent->grants, why));
+		extent->rule = rules->extents.items[i];
+	}
 	if (question->kind != ASK_IN_PLACE)
 		question->never_rule = rules->never =
 			remember_rule(VERDICT_DENY, flow->key.covers, NULL, why);
 }
 
-/* What was chosen is all of the set: from here on that is what was asked for. */
-static void take_set(struct ask *question, struct list *grants)
+/* What was chosen may be wider or narrower: from here on that is what was asked for. */
+static void take_extent(struct ask *question, size_t number, struct list *grants)
 {
+	const struct extent *extent = &question->extents[number];
+	struct list taken = {0};
+
+	for (size_t i = 0; i < extent->grants->count; i++)
+		list_add(&taken, extent->grants->items[i]);
 	list_done(grants);
-	for (size_t i = 0; i < question->set_grants->count; i++)
-		list_add(grants, question->set_grants->items[i]);
-	question->always_rule = question->set_rule;
+	*grants = taken;
+	question->always_rule = extent->rule;
 }
 
 /* The hosts are those that the person has left or written there. */
@@ -234,8 +243,9 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 			ret_error);
 	if (r == 0)
 		r = ask_terminal(question, ret_answer, ret_error);
-	if (r == 0 && ret_answer->whole_set)
-		take_set(question, grants);
+	/* A no is to what was wanted. */
+	if (r == 0 && ret_answer->kind == ANSWER_APPROVE && ret_answer->extent != question->extent)
+		take_extent(question, ret_answer->extent, grants);
 	if (r == 0 && question->domains)
 		take_domains(ret_answer, grants);
 	return r < 0 ? r : settle(flow, stage, question, ret_answer, grants, ret_error);
@@ -341,7 +351,10 @@ static bool was_interrupted(const struct result *result)
 /* A no while a call waited was to it, or to something in it: a directory is given whole. */
 static bool holds_refused(const struct flow *flow, const char *permission)
 {
-	const char *path = strncmp(permission, "write ", 6) == 0 ? permission + 6 : NULL;
+	size_t length = strlen(permission);
+	bool tree = strncmp(permission, "write ", 6) == 0 &&
+		    strcmp(permission + length - 3, "/**") == 0;
+	_cleanup_free_ char *path = tree ? strndup(permission + 6, length - 9) : NULL;
 
 	for (size_t i = 0; i < flow->refused.count; i++) {
 		const char *refused = flow->refused.items[i], *object = strchr(refused, ' ');

@@ -34,7 +34,8 @@ static bool is_granted(const struct flow *flow, const char *text)
 
 	if (asprintf(&permission, "exec %s", text) < 0)
 		abort();
-	if (list_has(&flow->granted, permission))
+	/* What is remembered holds as long as it is. */
+	if (list_has(&flow->granted, permission) && !list_has(&flow->kept, permission))
 		return true;
 	for (size_t i = 0; i < flow->grants.count; i++) {
 		const struct grant *grant = &flow->grants.items[i];

@@ -45,7 +45,7 @@ struct flow {
 	struct list granted, asked; /* by answers during this run; and what was asked for */
 	struct list refused;	    /* what was asked for while a call waited, and not given */
 	struct list remarks;	    /* to be said when the command no longer has the terminal */
-	unsigned questions;	    /* while calls waited */
+	bool told_silenced;	    /* that it asks too much */
 	bool aborted;		    /* a person has ended the run */
 	struct error *failure;	    /* or an answer could not be recorded */
 	bool answered;		    /* a person has said yes to it */
@@ -126,6 +126,20 @@ int flow_domains(const struct flow *flow, struct list *ret_domains, struct error
 /* Where sets of hosts are looked for; borrows from the flow and from writable, which it fills. */
 struct sets_places;
 void flow_places(const struct flow *flow, struct list *writable, struct sets_places *ret_places);
+/* flow_extent.c: how far a yes to a wish could reach, from narrow to wide; none where there is no
+ * choice. permission: exactly what it wants. */
+enum { EXTENTS_MOST = 3 };
+struct extents {
+	struct extent items[EXTENTS_MOST];
+	struct list grants[EXTENTS_MOST]; /* of each */
+	size_t count, asked;		  /* asked: what it wants */
+	char *set;			  /* the name of the set that is one of them, or NULL */
+};
+void extents_find(const struct flow *flow, const struct wish *wish, const char *permission,
+		  struct extents *ret_extents);
+void extents_done(struct extents *extents);
+/* "registry:python: files.example and 3 more". */
+void extents_describe_set(const struct extents *extents, struct buffer *note);
 /* flow_wish.c: answers all that waits for an answer, by asking where that was not answered yet.
  * What cannot be recorded ends the run, as an abort does; flow_escalate then says so. */
 void flow_serve_wishes(struct flow *flow);

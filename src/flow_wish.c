@@ -5,18 +5,13 @@
 #include "base/escape.h"
 #include "base/path.h"
 #include "base/units.h"
-#include "decide/sets.h"
 #include "decide/sockets.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum {
-	QUESTIONS_MOST = 32, /* in one run: a program must not be able to wear a person down */
-	SET_SHOWN = 4,	     /* hosts of a set that are named beside it; a key shows them all */
-	MISSED_MS = 500,     /* a call that a signal interrupted comes again within this time */
-};
+enum { MISSED_MS = 500 /* a call that a signal interrupted comes again within this time */ };
 
 /* The wish that is asked about: it may be gone before the person has answered. */
 struct asked {
@@ -92,55 +87,6 @@ static void add_permission(const struct wish *wish, struct list *grants)
 		list_add_printf(grants, "connect %s:%u", wish->address, wish->port);
 }
 
-static void add_hosts(const struct list *hosts, struct list *grants)
-{
-	for (size_t i = 0; i < hosts->count; i++) {
-		_cleanup_free_ char *grant = NULL;
-
-		if (asprintf(&grant, "connect %s", hosts->items[i]) < 0)
-			abort();
-		if (!list_has(grants, grant))
-			list_add(grants, grant);
-	}
-}
-
-/* The set that it belongs to, and what a yes to all of that would create, itself first. Where only
- * the workspace says that it belongs to one, that lends it no name, and what really does is not
- * mixed with it. Caller frees; NULL: none. */
-static char *find_set(const struct flow *flow, const struct wish *wish, const char *permission,
-		      struct list *set_grants)
-{
-	_cleanup_list_ struct list hosts = {0}, suggested = {0}, writable = {0};
-	struct sets_places places;
-	char *name;
-
-	if (!wish->host || wish->warning)
-		return NULL;
-	flow_places(flow, &writable, &places);
-	name = sets_of(wish->host, wish->port, wish->program, &places, &hosts, &suggested);
-	if (!name)
-		return NULL;
-	list_add(set_grants, permission);
-	add_hosts(hosts.count ? &hosts : &suggested, set_grants);
-	if (set_grants->count == 1 || hosts.count == 0)
-		free(STEAL(name));
-	if (set_grants->count == 1)
-		return NULL; /* there is nobody else in it */
-	return name ? name : strdup("named in the workspace");
-}
-
-static void describe_set(const char *set, const struct list *set_grants, struct buffer *note)
-{
-	size_t shown = MIN(set_grants->count - 1, (size_t)SET_SHOWN);
-
-	buffer_printf(note, "%s:", set);
-	for (size_t i = 1; i <= shown; i++)
-		buffer_printf(note, "%s %s", i > 1 ? "," : "",
-			      set_grants->items[i] + strlen("connect "));
-	if (set_grants->count - 1 > shown)
-		buffer_printf(note, " and %zu more", set_grants->count - 1 - shown);
-}
-
 /* What is there now, for it is what could be lost. */
 static void describe_file(const struct wish *wish, struct buffer *note)
 {
@@ -169,8 +115,8 @@ static bool destroys(const struct wish *wish)
 }
 
 /* "docker: equal to root", "udp, which is 10.1.2.3", "registry:python: pypi.org". Caller frees. */
-static char *make_note(const struct wish *wish, const struct known_socket *socket, const char *set,
-		       const struct list *set_grants)
+static char *make_note(const struct wish *wish, const struct known_socket *socket,
+		       const struct extents *extents)
 {
 	_cleanup_buffer_ struct buffer note = {0};
 
@@ -180,12 +126,12 @@ static char *make_note(const struct wish *wish, const struct known_socket *socke
 		describe_file(wish, &note);
 	else if (wish->protocol && strcmp(wish->protocol, "udp") == 0)
 		buffer_add_text(&note, "udp");
-	if (note.length && (wish->warning || set))
+	if (note.length && (wish->warning || extents->set))
 		buffer_add_text(&note, ", ");
 	if (wish->warning && wish->address)
 		buffer_printf(&note, "which is %s", wish->address);
-	else if (set)
-		describe_set(set, set_grants, &note);
+	else if (extents->set)
+		extents_describe_set(extents, &note);
 	return buffer_steal(&note);
 }
 
@@ -280,10 +226,8 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 		.program = strdup(wish->program),
 		.shown = strdup(wish->command ? wish->command : wish->object),
 		.permission = strdup(grants->items[0])};
-	_cleanup_list_ struct list set_grants = {0};
-	_cleanup_free_ char *set = find_set(flow, wish, grants->items[0], &set_grants),
-			    *note = make_note(wish, socket, set, &set_grants),
-			    *why = make_why(wish, socket);
+	_cleanup_(extents_done) struct extents extents;
+	_cleanup_free_ char *note = NULL, *why = make_why(wish, socket);
 	const struct meanwhile meanwhile = {observer_fd(flow->observer), serve_others, is_obsolete,
 					    &asked};
 	struct ask question = {.kind = ASK_IN_PLACE,
@@ -291,15 +235,16 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 			       .verb = verb_of(wish),
 			       .destroys = destroys(wish),
 			       .object = asked.shown,
-			       .note = note,
 			       .why = why,
-			       .set = set,
-			       .set_grants = &set_grants,
 			       .meanwhile = &meanwhile};
 	_cleanup_answer_ struct answer answer = {0};
 	struct error *error = NULL;
 
-	flow->questions++;
+	extents_find(flow, wish, grants->items[0], &extents);
+	question.note = note = make_note(wish, socket, &extents);
+	question.extents = extents.items;
+	question.extent_count = extents.count;
+	question.extent = extents.asked;
 	if (flow_put(flow, "grant", &question, grants, &answer, &error) < 0) {
 		give_up(flow, error);
 		return "none";
@@ -328,19 +273,25 @@ static const char *answer_wish(struct flow *flow, const struct wish *wish)
 		return "granted";
 	if (is_refused(flow, grants.items[0]))
 		return "denied";
-	if (flow->questions == QUESTIONS_MOST) {
-		flow->questions++;
-		list_add_printf(&flow->remarks,
-				"it wanted more than %d things that nobody had named; the rest was "
-				"refused without asking",
-				QUESTIONS_MOST);
-	}
-	if (flow->questions > QUESTIONS_MOST)
-		return "none";
 	run_pause(flow->run);
 	answer = ask(flow, wish, &grants);
 	run_resume(flow->run);
 	return answer;
+}
+
+/* At once, and again where it is looked for later. */
+static void tell_silenced(struct flow *flow)
+{
+	const char *why = observer_silenced(flow->observer);
+
+	if (!why || flow->told_silenced)
+		return;
+	flow->told_silenced = true;
+	run_pause(flow->run);
+	tell_terminal(why);
+	run_resume(flow->run);
+	list_add(&flow->remarks, why);
+	list_add(&flow->result->warnings, why);
 }
 
 void flow_serve_wishes(struct flow *flow)
@@ -351,5 +302,7 @@ void flow_serve_wishes(struct flow *flow)
 		uint64_t number = wish->number;
 
 		observer_settle(flow->observer, number, answer_wish(flow, wish));
+		tell_silenced(flow);
 	}
+	tell_silenced(flow);
 }

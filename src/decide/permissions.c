@@ -414,6 +414,7 @@ static void apply_exactly(const char *permission, const char *pattern, const str
 			    *path = path_unescape(plain);
 	bool reads = permission[0] == 'r', exists;
 	char real[PATH_MAX];
+	struct stat st;
 
 	if (!path)
 		return;
@@ -421,9 +422,10 @@ static void apply_exactly(const char *permission, const char *pattern, const str
 	/* A link that came since leads somewhere else. */
 	if (exists && strcmp(real, path) != 0)
 		return;
-	/* A mount would outlive its time, let more be done than to delete, and has nothing to lie
-	 * on. */
-	if (!reads && (permission[0] == 'd' || !exists || (grant && grant->expires))) {
+	/* A mount would outlive its time, let more be done than to delete, open all of a directory,
+	 * and has nothing to lie on. */
+	if (!reads && (permission[0] == 'd' || !exists || (grant && grant->expires) ||
+		       (!tree && lstat(path, &st) == 0 && S_ISDIR(st.st_mode)))) {
 		give(permission, grant, &permissions->given);
 		return;
 	}

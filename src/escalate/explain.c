@@ -97,6 +97,16 @@ void explain_denials(const struct request *request, const struct list *never, st
 	}
 }
 
+static bool is_never(const char *permission, const struct list *never)
+{
+	const char *path = strchr(permission, '/');
+	size_t length = path ? strlen(path) : 0;
+	bool tree = length > 3 && strcmp(path + length - 3, "/**") == 0;
+	_cleanup_free_ char *plain = path ? strndup(path, tree ? length - 3 : length) : NULL;
+
+	return path && path_is_among(plain, never);
+}
+
 int explain_missing(const struct attempt *attempt, const struct list *never,
 		    struct list *ret_missing, struct list *ret_refused)
 {
@@ -117,7 +127,7 @@ int explain_missing(const struct attempt *attempt, const struct list *never,
 		permission = hint_permission(denial, &broad);
 		if (!permission)
 			beyond += !broad;
-		else if (strchr(permission, '/') && path_is_among(strchr(permission, '/'), never))
+		else if (is_never(permission, never))
 			continue;
 		else if (!list_has(ret_missing, permission))
 			list_add(ret_missing, permission);

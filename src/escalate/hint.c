@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void hint_describe(const struct denial *denial, struct buffer *text)
 {
@@ -169,8 +170,7 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 	return true;
 }
 
-/* A home, a whole part of the system, or what holds one. */
-static bool is_broad(const char *path)
+bool hint_is_broad(const char *path)
 {
 	const char *home = getenv("HOME");
 
@@ -189,6 +189,19 @@ static char *permission_for_target(const struct denial *denial)
 	    0)
 		return NULL;
 	return permission;
+}
+
+/* A yes to a directory says that it is one to all in it. */
+static char *permission_for_file(const char *operation, const char *path)
+{
+	_cleanup_free_ char *pattern = path_escape(path);
+	char *permission = NULL;
+	struct stat st;
+
+	return asprintf(&permission, "%s %s%s", operation, pattern,
+			lstat(path, &st) == 0 && S_ISDIR(st.st_mode) ? "/**" : "") < 0
+		       ? NULL
+		       : permission;
 }
 
 char *hint_permission(const struct denial *denial, bool *ret_broad)
@@ -213,16 +226,14 @@ char *hint_permission(const struct denial *denial, bool *ret_broad)
 		return permission;
 	}
 	if (is_protected(denial))
-		return asprintf(&permission, "write %s", object) < 0 ? NULL : permission;
+		return permission_for_file("write", object);
 	if (is_read(denial)) { /* what is not there nobody can be let read */
 		*ret_broad = !realpath(object, real) || is_beyond(real);
-		return *ret_broad || asprintf(&permission, "read %s", real) < 0 ? NULL : permission;
+		return *ret_broad ? NULL : permission_for_file("read", real);
 	}
 	path = writable_for(object);
 	if (!realpath(path, real) || is_beyond(real))
 		return NULL;
-	*ret_broad = is_broad(real);
-	if (*ret_broad || asprintf(&permission, "write %s", real) < 0)
-		return NULL;
-	return permission;
+	*ret_broad = hint_is_broad(real);
+	return *ret_broad ? NULL : permission_for_file("write", real);
 }

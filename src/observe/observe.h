@@ -108,10 +108,14 @@ struct wish {
 	uint16_t port;
 	const char *program; /* who wants it; may be "" */
 	pid_t pid;
-	uint64_t begun;	     /* monotonic: when it was first wanted */
 	const char *rule;    /* what refuses it as long as nobody answers */
 	const char *warning; /* why it would be refused even so ("private address"), or NULL */
 };
+/* A program must not be able to wear a person down: what it wants beyond these is refused, and so
+ * is all that it wants from then on. */
+enum { WISHES_MOST = 50, WISHES_A_SECOND = 10 };
+/* Why, in words, or NULL. */
+const char *observer_silenced(const struct observer *observer);
 /* The first that waits for an answer, or NULL. */
 const struct wish *observer_wish(struct observer *observer);
 /* One more permission for the rest of the run: "connect HOST[:PORT]" (a pattern; no set),

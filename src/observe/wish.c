@@ -64,7 +64,6 @@ static struct asking *begin_asking(struct observer *observer, const struct secco
 		abort();
 	asking->wish = *wish;
 	asking->wish.number = ++observer->wishes;
-	asking->wish.begun = monotonic_ns();
 	asking->wish.rule = keep(rule, asking->rule, sizeof(asking->rule));
 	asking->wish.pid = (pid_t)call->pid;
 	caller_name((pid_t)call->pid, asking->program);
@@ -84,6 +83,30 @@ static struct asking *begin_asking(struct observer *observer, const struct secco
 	return asking;
 }
 
+/* What was wanted before is no new question. */
+static bool wants_too_much(struct observer *observer, const char *key)
+{
+	uint64_t now = monotonic_ns(), *last;
+
+	if (observer->silenced || list_has(&observer->wanted, key))
+		return observer->silenced;
+	last = &observer->wanted_at[observer->wanted.count % WISHES_A_SECOND];
+	if (observer->wanted.count == WISHES_MOST)
+		observer->silenced = "it asked more than 50 times; all else is refused";
+	else if (observer->wanted.count >= WISHES_A_SECOND && now < *last + 1000000000)
+		observer->silenced = "it asked more than 10 times in a second; all else is refused";
+	if (observer->silenced)
+		return true;
+	list_add(&observer->wanted, key);
+	*last = now;
+	return false;
+}
+
+const char *observer_silenced(const struct observer *observer)
+{
+	return observer->silenced;
+}
+
 bool wish_add(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
 	      const struct wish *wish, const char *rule)
 {
@@ -95,6 +118,8 @@ bool wish_add(struct observer *observer, const struct seccomp_notif *call, const
 	if (!observer->observed->asks || observer->settling || list_has(&observer->granted, key))
 		return false;
 	asking = find(observer, key);
+	if (!asking && wants_too_much(observer, key))
+		return false;
 	if (asking ? asking->count >= CALLS_MOST : observer->asking_count >= ASKING_MOST)
 		return false;
 	if (!asking)
@@ -245,4 +270,5 @@ void wish_done(struct observer *observer)
 		asking_free(take(observer, &observer->asking));
 	list_done(&observer->granted);
 	copies_done(&observer->copies);
+	list_done(&observer->wanted);
 }

@@ -119,7 +119,7 @@ def test_a_package_is_installed_by_running_again(desks):
     """The same where it cannot be granted in place: refused, asked, approved, run again."""
     ward = desks.ward
     desks.sendline('ward run -- npm install numpy')
-    asked(desks, 'npm install numpy', f'write {desks.outside}/numpy', f'write {desks.outside}\r\n', 'starts again',
+    asked(desks, 'npm install numpy', f'write {desks.outside}/numpy', f'write {desks.outside}/**\r\n', 'starts again',
           'for the session: npm install', 'command failed; retry')
     press(desks, 's')
     desks.expect_exact('ward: Execution failed: write ')
@@ -134,8 +134,8 @@ def test_a_package_is_installed_by_running_again(desks):
     records = ward.records()
     assert [r['kind'] for r in records] == ['run.start', 'ask', 'answer', 'run.retry', 'run.end', 'run.start', 'run.end']
     ask, answer, retry, end = records[1:5]
-    assert ask['grants'] == [f'write {desks.outside}'] and ask['refused'][0].startswith(f'write {desks.outside}/numpy')
-    assert (answer['answer'], answer['scope'], answer['grants']) == ('approve', 'session', [f'write {desks.outside}'])
+    assert ask['grants'] == [f'write {desks.outside}/**'] and ask['refused'][0].startswith(f'write {desks.outside}/numpy')
+    assert (answer['answer'], answer['scope'], answer['grants']) == ('approve', 'session', [f'write {desks.outside}/**'])
     assert answer['by'] and retry['attempt'] == 2
     attempts = end['result']['attempts']
     assert [a['exit_code'] != 0 for a in attempts] == [True, False]
@@ -145,7 +145,7 @@ def test_a_package_is_installed_by_running_again(desks):
     assert ward.verify().code == 0
 
     grants = [json.loads(line) for line in desks.does('ward grants --json').splitlines()]
-    assert [(g['covers'], g['permissions'], g['refusal']) for g in grants] == [('npm install', [f'write {desks.outside}'], False)]
+    assert [(g['covers'], g['permissions'], g['refusal']) for g in grants] == [('npm install', [f'write {desks.outside}/**'], False)]
     assert 'is taken back' in desks.does(f'ward grants revoke {grants[0]["id"]}')
     desks.sendline('ward run -- npm install scipy')
     asked(desks, 'npm install scipy')
@@ -226,7 +226,7 @@ def test_running_again_is_offered_for_the_rest_only(desk):
     asked(desk, f'yes gives  write {desk.outside}/f')
     press(desk, 'y')
     shown = asked(desk, f'yes gives  write {other}\r\n', 'starts again')
-    assert f'write {desk.outside}' not in shown
+    assert f'write {desk.outside}/**' not in shown
     press(desk, 'y')
     desk.ready()
     assert desk.last_code() == 0 and (desk.outside / 'f').read_text() == 'x\nx\n' and (other / 'p').is_fifo()
