@@ -197,6 +197,22 @@ int hidden_find(const struct observer *observer, pid_t tid, int directory, const
 	return 0;
 }
 
+bool below_has_shells(const struct observed *observed)
+{
+	for (size_t i = 0; !observed->alone && observed->masks && i < observed->masks->count; i++)
+		if (observed->masks->items[i].kind == MASK_SHELL)
+			return true;
+	return false;
+}
+
+bool below_is_in_shell(const struct observer *observer, const char *path)
+{
+	const struct area *area =
+		observer->shells ? areas_find(observer->observed->areas, path) : NULL;
+
+	return area && area->state == STATE_DENIED && strcmp(area->path, path) != 0;
+}
+
 void hidden_done(struct hidden *hidden)
 {
 	close_fd(&hidden->found.fd);

@@ -498,6 +498,10 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		r = caller_find(observer->observed->root, (pid_t)call->pid,
 				argument(call, trap->directory, AT_FDCWD), text, follow, &found);
 	fd = r == 0 ? found.fd : -1;
+	if (r == 0 && !found.exists && below_is_in_shell(observer, found.path)) {
+		close_fd(&fd);
+		r = -EACCES;
+	}
 	if (r == -EACCES) {
 		below = below_find(observer, call, trap, text, flags, &found);
 		fd = below == BELOW_GRANTED ? found.fd : -1;

@@ -98,6 +98,10 @@ static int find_spot(struct observer *observer, const struct seccomp_notif *call
 	if (r == 0)
 		r = caller_find_name(observer->observed->root, tid,
 				     argument(call, directory, AT_FDCWD), text, ret_spot);
+	if (r == 0 && !ret_spot->exists && below_is_in_shell(observer, ret_spot->path)) {
+		close(ret_spot->parent);
+		r = -EACCES;
+	}
 	if (r == 0 && still_waiting(observer, call->id))
 		return 1;
 	if (r == 0) {

@@ -258,6 +258,7 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 	}
 	if (observed->published && observed->published->count > 0)
 		relay_adopt(network_relay(observer), observed->published);
+	observer->shells = below_has_shells(observed);
 	hold_begin(observer);
 	terms_begin(observer);
 	*ret_observer = observer;

@@ -72,6 +72,7 @@ struct observer {
 	uint64_t lents;	      /* how many there were */
 	int lent_epoll;	      /* -1 until there is one */
 	struct list granted;  /* wishes that were */
+	bool shells;	      /* masked directories that show some of what they hold */
 	struct copies copies; /* of files that were granted to be read */
 	struct rlimit files;  /* that may be open at once, as it was before */
 	struct dial *dials;   /* connections that are made outside */
