@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the process behind a notification. */
 #include "caller.h"
+#include "face.h"
+#include "plain.h"
 #include "../base/io.h"
 #include "../base/path.h"
 #include "../sys/kernel.h"
@@ -72,9 +74,14 @@ pid_t caller_group(pid_t tid)
 
 int caller_fd(pid_t tid, int fd)
 {
-	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, tid, PIDFD_OF_THREAD);
-	int copy;
+	_cleanup_close_ int pidfd = -1;
+	int copy, known = face_pidfd(tid);
 
+	if (known >= 0) {
+		copy = sys_pidfd_getfd(known, fd);
+		return copy < 0 ? -errno : copy;
+	}
+	pidfd = (int)syscall(SYS_pidfd_open, tid, PIDFD_OF_THREAD);
 	if (pidfd < 0 && errno == EINVAL)
 		pidfd = sys_pidfd_open(caller_group(tid)); /* before Linux 6.9 */
 	if (pidfd < 0)
@@ -129,16 +136,6 @@ void caller_name(pid_t tid, char name[static 32])
 		close(fd);
 	}
 	name[length > 0 ? length - 1 : 0] = '\0';
-}
-
-mode_t caller_umask(pid_t tid)
-{
-	char path[64];
-	long mask;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	mask = proc_number(path, "Umask", 8);
-	return mask < 0 ? 077 : (mode_t)mask;
 }
 
 /* The process that a path below /proc names, as text behind it; NULL for none. self is the caller.
@@ -331,8 +328,11 @@ int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 		struct found *ret_found)
 {
 	char whole[2 * PATH_MAX], *parent, *name;
-	int r = absolute(tid, dirfd, path, whole, sizeof(whole));
+	int r;
 
+	if (plain_find(root, tid, dirfd, path, follow, ret_found))
+		return 0;
+	r = absolute(tid, dirfd, path, whole, sizeof(whole));
 	if (r == 0)
 		r = write_out_links(root, tid, whole, sizeof(whole));
 	if (r < 0)
@@ -392,8 +392,11 @@ int caller_find_name(int root, pid_t tid, int dirfd, const char *path, struct sp
 {
 	char whole[2 * PATH_MAX], *parent, *name;
 	size_t length = strlen(path);
-	int r = absolute(tid, dirfd, path, whole, sizeof(whole));
+	int r;
 
+	if (plain_find_name(root, tid, dirfd, path, ret_spot))
+		return 0;
+	r = absolute(tid, dirfd, path, whole, sizeof(whole));
 	if (r == 0)
 		r = write_out_links(root, tid, whole, sizeof(whole));
 	if (r == 0)

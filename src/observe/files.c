@@ -3,6 +3,7 @@
  * here is whether they will refuse, so that the refusal is known exactly, and whether it is ward's
  * or would have come without it. */
 #include "observer.h"
+#include "plain.h"
 #include "../base/path.h"
 
 #include <errno.h>
@@ -380,6 +381,25 @@ static void serve_kept(struct observer *observer, const struct seccomp_notif *ca
 		answer(observer, call->id, -r);
 }
 
+/* What the path means to the caller. Of a file that must be new it is not asked first whether it is
+ * there: on ordinary ground whoever makes it is told so. */
+static int find_object(struct observer *observer, const struct seccomp_notif *call, int directory,
+		       const char *text, bool is_new, bool follow, struct found *ret_found)
+{
+	int root = observer->observed->root;
+	const char *rule = NULL;
+
+	if (is_new && !observer->observed->alone &&
+	    plain_find_new(root, (pid_t)call->pid, directory, text, ret_found)) {
+		if (may_write(observer, ret_found->path, &rule) &&
+		    hold_judge(observer, ret_found->path) == GUARD_FREE &&
+		    !guard_is(ret_found->name, "objects") && !guard_is(ret_found->name, "refs"))
+			return 0;
+		close(ret_found->fd);
+	}
+	return caller_find(root, (pid_t)call->pid, directory, text, follow, ret_found);
+}
+
 void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		 const struct trap *trap)
 {
@@ -418,8 +438,10 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 	if (r == 0 && !*text && (trap->kind == TRAP_OPEN || !(flags & AT_EMPTY_PATH)))
 		r = -ENOENT;
 	if (r == 0)
-		r = caller_find(observer->observed->root, (pid_t)call->pid,
-				argument(call, trap->directory, AT_FDCWD), text, follow, &found);
+		r = find_object(observer, call, argument(call, trap->directory, AT_FDCWD), text,
+				trap->kind == TRAP_OPEN &&
+					(flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL),
+				follow, &found);
 	fd = r == 0 ? found.fd : -1;
 	if (r == -EACCES && refuse_below_mask(observer, call, trap, trap->directory, text))
 		return;
