@@ -33,7 +33,7 @@ _ward()
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy grants session serve --help --version' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy grants session serve hook --help --version' -- "$word")
 		return
 	fi
 
@@ -87,7 +87,7 @@ _ward()
 			;;
 		-c | --agent | --session | --tool | --call-id | --turn | --reason) return ;;
 		*)
-			words="${with_value} --login --json --quiet --no-pty --"
+			words="${with_value} --login --json --quiet --no-pty --trace-reads --"
 			[[ $verb == check ]] && words='--json --batch --'
 			;;
 		esac

@@ -38,6 +38,7 @@ static const struct {
 	{"grants", verb_grants, "list the answers that still hold, or take one back"},
 	{"session", verb_session, "list sessions, or end one with its answers and its /tmp"},
 	{"policy", verb_policy, "check, show or trust the policy files"},
+	{"hook", verb_hook, "answer the hook of a coding agent, on standard input"},
 	{"serve", verb_serve, "take requests as JSON-RPC, one a line, on standard input"},
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Paths as text. */
 #include "path.h"
+#include "list.h"
 #include "buffer.h"
 
 #include <ctype.h>
@@ -114,6 +115,15 @@ bool path_is_under(const char *path, const char *directory)
 		return path[0] == '/';
 	return strncmp(path, directory, length) == 0 &&
 	       (path[length] == '\0' || path[length] == '/');
+}
+
+bool path_is_among(const char *path, const struct list *patterns)
+{
+	for (size_t i = 0; patterns && i < patterns->count; i++)
+		if (path_is_under(path, patterns->items[i]) ||
+		    path_matches(patterns->items[i], path, NULL))
+			return true;
+	return false;
 }
 
 bool path_has_glob(const char *path)
@@ -243,6 +253,36 @@ bool path_matches(const char *pattern, const char *path, bool *ret_overrun)
 	if (ret_overrun)
 		*ret_overrun = steps == 0;
 	return matches;
+}
+
+static bool is_special(char c)
+{
+	return c == '*' || c == '?' || c == '[' || c == '$';
+}
+
+char *path_escape(const char *path)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+
+	for (; *path; path++)
+		buffer_printf(&text, is_special(*path) ? "[%c]" : "%c", *path);
+	return buffer_steal(&text);
+}
+
+char *path_unescape(const char *pattern)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+
+	for (; *pattern; pattern++) {
+		bool class = *pattern == '[' && is_special(pattern[1]) && pattern[2] == ']';
+
+		if (is_special(*pattern) && *pattern != '$' && !class)
+			return NULL;
+		pattern += class;
+		buffer_add_char(&text, *pattern);
+		pattern += class;
+	}
+	return buffer_steal(&text);
 }
 
 char *path_fixed_part(const char *pattern)

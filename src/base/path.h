@@ -18,6 +18,9 @@ char *path_resolve(const char *base, const char *home, const char *path);
 char *path_expand(const char *path, char *name, size_t size, const char **ret_fault);
 /* True if path is directory itself or lies below it; both absolute and normalised. */
 bool path_is_under(const char *path, const char *directory);
+/* True if one of the patterns means the path, or something above it that has no glob. */
+struct list;
+bool path_is_among(const char *path, const struct list *patterns);
 bool path_has_glob(const char *path);
 /* `*`, `?` and `[...]` stay within one component, a component of two stars spans any number of
  * them, none included. Linear in practice and bounded always: a pattern that would take too long
@@ -27,6 +30,11 @@ bool path_matches(const char *pattern, const char *path, bool *ret_overrun);
  * pattern is. Knows *, ?, [a-z], [!a-z] and [[:alpha:]]; there is no escape but a class. */
 bool path_component_matches(const char *pattern, size_t pattern_length, const char *text,
 			    size_t length);
+/* A path as the pattern that means it and nothing else: what is special in patterns, and $, becomes
+ * a class of one. Caller frees. */
+char *path_escape(const char *path);
+/* The one path that such a pattern means; NULL for any other pattern. Caller frees. */
+char *path_unescape(const char *pattern);
 /* The part of a pattern before its first component with a glob: "/a/b" of "/a/b/x*". Caller frees.
  */
 char *path_fixed_part(const char *pattern);

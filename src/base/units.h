@@ -12,7 +12,13 @@ int parse_duration(const char *text, uint64_t *ret_ns, struct error **ret_error)
 /* "50%" of the machine or "1.5" CPUs: thousandths of one CPU. */
 int parse_cpu(const char *text, uint64_t *ret_millicpus, struct error **ret_error);
 int parse_count(const char *text, uint64_t *ret_count, struct error **ret_error);
+/* "512 bytes", "1.4 KiB", "2.0 GiB": for people. */
+enum { SIZE_TEXT = 32 };
+void size_text(uint64_t bytes, char text[static SIZE_TEXT]);
 uint64_t monotonic_ns(void);
 enum { TIME_TEXT = 32 };
 /* Now, in UTC, as RFC 3339 with milliseconds. */
 void time_text(char text[static TIME_TEXT]);
+/* The same for any time since 1970. */
+struct timespec;
+void time_text_of(const struct timespec *time, char text[static TIME_TEXT]);

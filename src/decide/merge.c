@@ -130,6 +130,11 @@ static enum level level_now(const struct policy *policy, const struct sandbox_po
 	return target->has_level ? target->level : policy->sandbox.level;
 }
 
+static bool trace_now(const struct policy *policy, const struct sandbox_policy *target)
+{
+	return target->has_trace_reads ? target->trace_reads : policy->sandbox.trace_reads;
+}
+
 /* Naming hosts or ports without a mode means the mode in which only they are reached. */
 static bool names_targets(const struct sandbox_policy *sandbox)
 {
@@ -208,6 +213,8 @@ static bool narrows(struct policy *policy, struct profile *profile, const struct
 		return (enum level)setting->number >= level_now(policy, target);
 	case SET_NETWORK:
 		return (enum network)setting->number <= network_now(policy, target);
+	case SET_TRACE_READS: /* the more is seen, the less is guessed */
+		return setting->number || !trace_now(policy, target);
 	case SET_READ_ONLY: /* see apply() */
 	case SET_DENY:
 	case SET_DENY_HOST:
@@ -252,6 +259,9 @@ static void apply(struct policy *policy, struct sandbox_policy *target,
 	} else if (setting->kind == SET_NETWORK) {
 		target->has_network = true;
 		target->network = (enum network)setting->number;
+	} else if (setting->kind == SET_TRACE_READS) {
+		target->has_trace_reads = true;
+		target->trace_reads = setting->number != 0;
 	}
 }
 
@@ -345,6 +355,8 @@ void merge_end(struct policy *policy)
 
 		whole.level = level_now(policy, own);
 		whole.has_level = own->has_level || base->has_level;
+		whole.trace_reads = trace_now(policy, own);
+		whole.has_trace_reads = own->has_trace_reads || base->has_trace_reads;
 		whole.network = network_now(policy, own);
 		whole.has_network = own->has_network || base->has_network || names_targets(own) ||
 				    names_targets(base);
@@ -380,6 +392,7 @@ static void clamp(struct sandbox_policy *sandbox, const struct sandbox_policy *t
 	struct limits most = trusted->limits;
 
 	sandbox->level = MAX(sandbox->level, trusted->level);
+	sandbox->trace_reads |= trusted->trace_reads;
 	sandbox->network = MIN(sandbox->network, trusted->network);
 	for (enum setting_kind kind = 0; kind < SET_PROFILE; kind++) {
 		uint64_t *limit = limit_of(&sandbox->limits, kind);

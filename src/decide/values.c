@@ -27,6 +27,7 @@ static const char *const names[] = {
 	[SET_KEEP_ENV] = "environment.keep",
 	[SET_SET_ENV] = "environment.set",
 	[SET_REQUIRE] = "require",
+	[SET_TRACE_READS] = "trace_reads",
 	[SET_ALLOW_CALL] = "syscalls.allow",
 	[SET_DENY_CALL] = "syscalls.deny",
 	[SET_MEMORY] = "limits.memory",
@@ -218,6 +219,12 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 		return value_is_variable(text) ? 0
 					       : refuse(ret_error, "write a name such as NPM_TOKEN",
 							text, "the name of a variable");
+	case SET_TRACE_READS:
+		return check_word(text,
+				  strcmp(text, "true") == 0    ? 1
+				  : strcmp(text, "false") == 0 ? 0
+							       : -1,
+				  "a yes or no", "write true or false", ret_number, ret_error);
 	case SET_REQUIRE:
 		return check_wall(text, walls, ret_error);
 	case SET_ALLOW_CALL:

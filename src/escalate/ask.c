@@ -141,8 +141,9 @@ static void add_says(struct lines *lines, const struct ask *ask)
 	add_field(lines, "agent says", WRAP_WORDS, buffer_text(&text));
 }
 
-static void add_risk(struct lines *lines, const struct assessment *assessment)
+static void add_risk(struct lines *lines, const struct ask *ask)
 {
+	const struct assessment *assessment = ask->assessment;
 	_cleanup_buffer_ struct buffer text = {0};
 
 	if (!assessment)
@@ -152,7 +153,10 @@ static void add_risk(struct lines *lines, const struct assessment *assessment)
 		  risk_name(assessment->risk));
 	for (size_t i = 0; assessment->categories && assessment->categories[i]; i++)
 		buffer_printf(&text, "%s %s", i == 0 ? ":" : ",", assessment->categories[i]);
-	buffer_printf(&text, "; %s be undone", assessment->reversible ? "can" : "cannot");
+	if (ask->destroys)
+		buffer_add_text(&text, "; what is there now is lost, ward keeps no copy");
+	else
+		buffer_printf(&text, "; %s be undone", assessment->reversible ? "can" : "cannot");
 	lines_add_some(lines, STYLE_PLAIN, WRAP_WORDS, buffer_text(&text), text.length, FIELD_MOST);
 	lines_end(lines);
 	for (size_t i = 0; assessment->reasons && assessment->reasons[i]; i++) {
@@ -226,7 +230,8 @@ static void add_wish(struct lines *lines, const struct ask *ask)
 	lines_begin(lines, "", indent);
 	lines_add(lines, STYLE_STRONG, WRAP_WORDS, "ward asks: ");
 	add_quoted(&text, given(ask->program) ? ask->program : "it");
-	buffer_add_text(&text, " wants ");
+	buffer_printf(&text, " wants %s%s", given(ask->verb) ? ask->verb : "",
+		      given(ask->verb) ? " " : "");
 	add_quoted(&text, ask->object ? ask->object : "");
 	lines_add_some(lines, STYLE_STRONG, WRAP_EXACT, buffer_text(&text), text.length,
 		       FIELD_MOST);
@@ -283,7 +288,7 @@ static void make_page(const struct ask *ask, unsigned columns, bool colour, bool
 				add_field(lines, "retry", WRAP_WORDS, ask->retry_reason);
 			break;
 		case PART_RISK:
-			add_risk(lines, ask->assessment);
+			add_risk(lines, ask);
 			break;
 		case PART_REFUSED:
 			add_list(lines, "refused", STYLE_PLAIN, ask->refused);
@@ -435,5 +440,6 @@ void answer_done(struct answer *answer)
 	list_done(&answer->domains);
 	free(answer->reason);
 	free(answer->by);
+	free(answer->grant);
 	*answer = (struct answer){0};
 }

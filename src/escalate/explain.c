@@ -12,7 +12,7 @@ enum { NOTICES = 5 };
 /* By a rule that somebody wrote: its words are that person's. */
 static bool is_said(const struct denial *denial)
 {
-	return strncmp(denial->rule, "deny: ", 6) == 0 ||
+	return strncmp(denial->rule, "deny: ", 6) == 0 || strncmp(denial->rule, "ask: ", 5) == 0 ||
 	       strncmp(denial->rule, "read-only: ", 11) == 0;
 }
 
@@ -21,20 +21,16 @@ static bool is_wards(const struct denial *denial)
 	return is_said(denial) || !strstr(denial->rule, "permissions");
 }
 
+/* What a program writes in passing has kept it from nothing. */
+static bool is_by_product(const struct denial *denial)
+{
+	return strncmp(denial->rule, "default: by-products", 20) == 0;
+}
+
 /* A person was asked while the call waited. */
 static bool is_answered(const struct denial *denial)
 {
 	return denial->answer && strcmp(denial->answer, "none") != 0;
-}
-
-/* ward's own files, and what the caller denied. */
-static bool is_never(const struct list *never, const char *object)
-{
-	for (size_t i = 0; i < never->count; i++)
-		if (path_is_under(object, never->items[i]) ||
-		    path_matches(never->items[i], object, NULL))
-			return true;
-	return false;
 }
 
 /* A command that failed after something was refused to it most likely failed because of it; which
@@ -51,7 +47,7 @@ void explain_denials(const struct request *request, const struct list *never, st
 		const struct denial *denial = &attempt->denials[i];
 
 		/* What was granted while the call waited has kept nobody from anything. */
-		if (!is_wards(denial) ||
+		if (!is_wards(denial) || is_by_product(denial) ||
 		    (is_answered(denial) && strcmp(denial->answer, "granted") == 0))
 			continue;
 		if (shown++ >= NOTICES) {
@@ -64,7 +60,8 @@ void explain_denials(const struct request *request, const struct list *never, st
 		if (is_answered(denial) && strcmp(denial->answer, "denied") == 0)
 			list_add_printf(notices, "refused: %s; a person said no",
 					buffer_text(&what));
-		else if (!is_never(never, denial->object) && hint_flag(denial, workspace, &flag))
+		else if (!path_is_among(denial->object, never) &&
+			 hint_flag(denial, workspace, &flag))
 			list_add_printf(notices, "refused: %s; to allow: %s", buffer_text(&what),
 					buffer_text(&flag));
 		else {
@@ -83,11 +80,13 @@ void explain_denials(const struct request *request, const struct list *never, st
 	}
 	if (beyond)
 		list_add_printf(notices, "and %zu more; ward show %s", beyond, result->run);
-	/* Reads are not watched, so whether a mask was met is not known; a command that failed by
+	/* Where reads are not traced, whether a mask was met is not known; a command that failed by
 	 * itself may have met one. */
-	for (size_t i = 0; failed && result->exit_code < 128 && i < attempt->masks.count; i++) {
+	for (size_t i = 0;
+	     failed && !attempt->traced && result->exit_code < 128 && i < attempt->masks.count;
+	     i++) {
 		if (!path_is_under(attempt->masks.items[i], workspace) ||
-		    is_never(never, attempt->masks.items[i]))
+		    path_is_among(attempt->masks.items[i], never))
 			continue;
 		buffer_done(&what);
 		escape_for_terminal(&what, attempt->masks.items[i] + strlen(workspace) + 1,
@@ -96,6 +95,16 @@ void explain_denials(const struct request *request, const struct list *never, st
 				buffer_text(&what));
 		break;
 	}
+}
+
+static bool is_never(const char *permission, const struct list *never)
+{
+	const char *path = strchr(permission, '/');
+	size_t length = path ? strlen(path) : 0;
+	bool tree = length > 3 && strcmp(path + length - 3, "/**") == 0;
+	_cleanup_free_ char *plain = path ? strndup(path, tree ? length - 3 : length) : NULL;
+
+	return path && path_is_among(plain, never);
 }
 
 int explain_missing(const struct attempt *attempt, const struct list *never,
@@ -109,16 +118,16 @@ int explain_missing(const struct attempt *attempt, const struct list *never,
 		_cleanup_free_ char *permission = NULL;
 		bool broad;
 
-		if (!is_wards(denial) || is_answered(denial))
+		if (!is_wards(denial) || is_answered(denial) || is_by_product(denial))
 			continue;
 		hint_describe(denial, &what);
 		list_add(ret_refused, buffer_text(&what));
-		if (is_never(never, denial->object) || hint_is_final(denial))
+		if (path_is_among(denial->object, never) || hint_is_final(denial))
 			continue;
 		permission = hint_permission(denial, &broad);
 		if (!permission)
 			beyond += !broad;
-		else if (strchr(permission, '/') && is_never(never, strchr(permission, '/')))
+		else if (is_never(permission, never))
 			continue;
 		else if (!list_has(ret_missing, permission))
 			list_add(ret_missing, permission);
@@ -134,8 +143,9 @@ void explain_mark(struct attempt *attempt, const struct list *never, const struc
 	for (size_t i = 0; i < attempt->denial_count; i++) {
 		struct denial *denial = &attempt->denials[i];
 		bool broad;
-		_cleanup_free_ char *permission =
-			is_never(never, denial->object) ? NULL : hint_permission(denial, &broad);
+		_cleanup_free_ char *permission = path_is_among(denial->object, never)
+							  ? NULL
+							  : hint_permission(denial, &broad);
 
 		if (is_wards(denial) && (all || (permission && list_has(permissions, permission))))
 			denial->answer = (char *)answer;

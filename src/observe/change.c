@@ -44,6 +44,14 @@ static const struct parts parts[] = {
 	{SYS_fremovexattr, -1, -1, -1, 1, NO_TIMES},
 };
 
+bool change_is_given_in_place(int number)
+{
+	for (size_t i = 0; i < ELEMENTS(parts); i++)
+		if (parts[i].number == number)
+			return parts[i].owner < 0 && parts[i].name < 0;
+	return true;
+}
+
 static int change_times(pid_t tid, const char *link, uint64_t address, unsigned kind)
 {
 	struct timespec times[2];
@@ -113,7 +121,7 @@ bool change_mode_by_fd(struct observer *observer, const struct seccomp_notif *ca
 	return true;
 }
 
-bool serve_change(struct observer *observer, const struct seccomp_notif *call, int fd)
+bool serve_change(struct observer *observer, const struct seccomp_notif *call, int fd, bool granted)
 {
 	const uint64_t *arguments = (const uint64_t *)call->data.args;
 	const struct parts *part = NULL;
@@ -123,7 +131,7 @@ bool serve_change(struct observer *observer, const struct seccomp_notif *call, i
 	for (size_t i = 0; i < ELEMENTS(parts); i++)
 		if (parts[i].number == call->data.nr)
 			part = &parts[i];
-	if (!observer->observed->alone || !part)
+	if (!part || !(granted || observer->observed->alone))
 		return false;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	if (part->mode >= 0)

@@ -120,13 +120,6 @@ int face_directory(pid_t tid)
 	return face ? face->directory : -1;
 }
 
-int face_pidfd(pid_t tid)
-{
-	const struct face *face = find_living(tid);
-
-	return face ? face->pidfd : -1;
-}
-
 /* As /proc has it now; -1 where the thread is gone. */
 static long read_umask(pid_t tid)
 {

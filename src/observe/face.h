@@ -12,8 +12,6 @@ void face_called(pid_t tid);
 /* O_PATH of its directory in /proc, borrowed until the next call; -1 where none is kept. It is that
  * of the thread, or of one that had its number and is gone: then nothing can be found in it. */
 int face_directory(pid_t tid);
-/* Its pidfd, borrowed likewise; -1 where none is kept. */
-int face_pidfd(pid_t tid);
 
 mode_t caller_umask(pid_t tid);
 /* The thread is about to set its umask, and that of all with which it shares it. */

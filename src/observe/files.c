@@ -15,9 +15,10 @@
 
 static const char rule_outside[] = "default: write only in the workspace and /tmp";
 static const char rule_masked[] = "default: secrets are masked";
-static const char rule_native[] = "the system's own file permissions";
+const char rule_native[] = "the system's own file permissions";
 static const char rule_beside[] =
 	"default: nothing new beside a secret, where Landlock stands alone";
+static const char rule_by_product[] = "default: by-products are not worth a question";
 static const char rule_set_id[] = "no set-user-id or set-group-id files";
 
 static bool is_process_directory(const char *path)
@@ -100,35 +101,102 @@ static bool would_be_tried(enum trap_kind kind, uint64_t flags, bool exists, con
 	}
 }
 
-bool judge(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
-	   enum trap_kind kind, uint64_t flags, bool exists, const struct stat *st,
-	   const char *path)
+/* Owners, attributes and nodes are asked for by starting again: they are rare, and more than a
+ * name. On what is granted already they are done like everything else. */
+static bool is_given_in_place(const struct trap *trap)
+{
+	return trap->number != SYS_mknod && trap->number != SYS_mknodat &&
+	       change_is_given_in_place(trap->number);
+}
+
+void refuse_file(struct observer *observer, const struct seccomp_notif *call,
+		 const struct trap *trap, const char *operation, const char *path, bool tree,
+		 const char *rule, int error)
+{
+	const struct wish wish = {.operation = operation, .object = path, .tree = tree};
+
+	if ((rule == rule_outside || rule == rule_masked) &&
+	    path_is_among(path, observer->observed->by_products)) {
+		refuse(observer, call, trap, operation, path, rule_by_product, error);
+		return;
+	}
+	if (permit_never(observer, path) || !is_given_in_place(trap) ||
+	    !wish_add(observer, call, trap, &wish, rule))
+		refuse(observer, call, trap, operation, path, rule, error);
+}
+
+/* What the kernel would open or make there is a directory: a grant of it is one of all it holds. */
+static bool is_tree(enum trap_kind kind, const struct trap *trap, bool exists,
+		    const struct stat *st)
+{
+	if (exists)
+		return S_ISDIR(st->st_mode) && (kind == TRAP_REMOVE || kind == TRAP_OPEN);
+	return trap->number == SYS_mkdir || trap->number == SYS_mkdirat;
+}
+
+void judge_hidden(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap, enum trap_kind kind, uint64_t flags,
+		  const char *operation, const struct hidden *hidden)
+{
+	const struct found *found = &hidden->found;
+
+	if (hidden->error == 0 && would_be_tried(kind, flags, found->exists, &found->st) &&
+	    possible_outside(observer, kind, found->exists, &found->st, found->path))
+		refuse_file(observer, call, trap, operation, found->path,
+			    is_tree(kind, trap, found->exists, &found->st), hidden->rule, EACCES);
+	else
+		refuse(observer, call, trap, operation, found->path, hidden->rule, EACCES);
+}
+
+enum judgement judge(struct observer *observer, const struct seccomp_notif *call,
+		     const struct trap *trap, enum trap_kind kind, uint64_t flags, bool exists,
+		     const struct stat *st, const char *path)
 {
 	const char *operation = kind == TRAP_REMOVE ? "delete" : "write", *rule = NULL;
 	bool names = (kind >= TRAP_MAKE && kind <= TRAP_LINK) || (kind == TRAP_OPEN && !exists);
+	int error = path_is_under(path, "/proc") ? EROFS : EACCES;
+	const struct permit *permit;
 
 	if (!would_be_tried(kind, flags, exists, st))
-		return false;
+		return JUDGED_FREE;
 	if (may_write(observer, path, &rule)) {
 		if (!names || !observer->observed->alone || !lies_beside_denied(observer, path))
-			return false;
+			return JUDGED_FREE;
 		rule = rule_beside; /* as Landlock would say, if it were asked */
 	}
 	if (path_is_under(path, "/dev") && exists && kind == TRAP_OPEN)
-		return false; /* a device that the sandbox has is there to be used */
-	refuse(observer, call, trap, operation, path,
-	       rule						    ? rule
-	       : possible_outside(observer, kind, exists, st, path) ? rule_outside
-								    : rule_native,
-	       path_is_under(path, "/proc") ? EROFS : EACCES);
-	return true;
+		return JUDGED_FREE; /* a device that the sandbox has is there to be used */
+	permit = permit_find(observer, kind == TRAP_REMOVE ? PERMIT_DELETE : PERMIT_WRITE, path);
+	if (permit) {
+		terms_use(observer, permit->number, call->id);
+		return JUDGED_GRANTED;
+	}
+	if (possible_outside(observer, kind, exists, st, path))
+		refuse_file(observer, call, trap, operation, path, is_tree(kind, trap, exists, st),
+			    rule ? rule : rule_outside, error);
+	else /* nobody is asked for what would fail all the same */
+		refuse(observer, call, trap, operation, path, rule ? rule : rule_native, error);
+	return JUDGED_ANSWERED;
 }
 
+/* False if it is answered. */
 static bool judge_found(struct observer *observer, const struct seccomp_notif *call,
 			const struct trap *trap, enum trap_kind kind, uint64_t flags,
-			const struct found *found)
+			struct found *found)
 {
-	return judge(observer, call, trap, kind, flags, found->exists, &found->st, found->path);
+	enum judgement judgement =
+		judge(observer, call, trap, kind, flags, found->exists, &found->st, found->path);
+
+	found->granted = judgement == JUDGED_GRANTED;
+	return judgement != JUDGED_ANSWERED;
+}
+
+/* What a change is made on: where a person granted it, the host's view of the object. -errno;
+ * *ret_opened is to be closed. */
+static int object_of(const struct observer *observer, const struct found *found, int *ret_opened)
+{
+	*ret_opened = found->granted ? permit_open_found(observer, found) : -1;
+	return found->granted ? *ret_opened : found->fd;
 }
 
 int argument(const struct seccomp_notif *call, int index, int otherwise)
@@ -164,9 +232,10 @@ static void serve_fd(struct observer *observer, const struct seccomp_notif *call
 {
 	bool shares_group = trap->mode >= 0 && call->data.args[trap->mode] & S_ISGID;
 	struct found found = {.fd = -1, .exists = true};
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = -1, opened = -1;
 	char link[64];
 	ssize_t length;
+	int object;
 
 	if (!shares_group && !observer->observed->alone && change_mode_by_fd(observer, call))
 		return;
@@ -179,46 +248,35 @@ static void serve_fd(struct observer *observer, const struct seccomp_notif *call
 	length = readlink(link, found.path, sizeof(found.path) - 1);
 	found.path[MAX(length, 0)] = '\0';
 	if (found.path[0] == '/' && found.st.st_nlink > 0 &&
-	    judge_found(observer, call, trap, TRAP_CHANGE, 0, &found))
+	    !judge_found(observer, call, trap, TRAP_CHANGE, 0, &found))
 		return;
-	if (shares_group)
-		set_mode(observer, call, trap, fd, found.path, (mode_t)call->data.args[trap->mode]);
-	else if (!serve_change(observer, call, fd))
+	object = object_of(observer, &found, &opened);
+	if (object < 0)
+		answer(observer, call->id, -object);
+	else if (shares_group)
+		set_mode(observer, call, trap, object, found.path,
+			 (mode_t)call->data.args[trap->mode]);
+	else if (!serve_change(observer, call, object, found.granted))
 		answer_continue(observer, call->id);
+}
+
+static void set_group_id(struct observer *observer, const struct seccomp_notif *call,
+			 const struct trap *trap, const struct found *found)
+{
+	_cleanup_close_ int opened = -1;
+	int object = object_of(observer, found, &opened);
+
+	if (object < 0)
+		answer(observer, call->id, -object);
+	else
+		set_mode(observer, call, trap, object, found->path,
+			 (mode_t)call->data.args[trap->mode]);
 }
 
 static bool sets_group_id(const struct seccomp_notif *call, const struct trap *trap)
 {
 	return trap->kind == TRAP_CHANGE && trap->mode >= 0 &&
 	       call->data.args[trap->mode] & S_ISGID;
-}
-
-/* Into a masked directory nobody can look, we neither: but whatever was meant in it, the mask
- * refuses. True if the call was refused and answered. */
-bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *call,
-		       const struct trap *trap, int directory, const char *text)
-{
-	char above[PATH_MAX], object[2 * PATH_MAX];
-	struct found found;
-	const char *rule = NULL;
-	char *slash;
-
-	strcpy(above, text);
-	while ((slash = strrchr(above, '/')) && slash != above) {
-		*slash = '\0';
-		if (caller_find(observer->observed->root, (pid_t)call->pid,
-				argument(call, directory, AT_FDCWD), above, true, &found) < 0)
-			continue;
-		close(found.fd);
-		if (!still_waiting(observer, call->id) || may_write(observer, found.path, &rule) ||
-		    !rule)
-			return false;
-		snprintf(object, sizeof(object), "%s%s", found.path, text + strlen(above));
-		refuse(observer, call, trap, trap->kind == TRAP_REMOVE ? "delete" : "write", object,
-		       rule, EACCES);
-		return true;
-	}
-	return false;
 }
 
 /* An open on ordinary ground goes on by itself while the walls hold all that is guarded; unless it
@@ -261,13 +319,13 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 
 	/* A file without a name: with these flags nothing that is there can be opened, whatever the
 	 * path comes to mean; and a name it gets by a link, which is judged. */
-	if ((flags & O_TMPFILE) == O_TMPFILE) {
+	if ((flags & O_TMPFILE) == O_TMPFILE && !found->granted) {
 		answer_continue(observer, call->id);
 		return;
 	}
 	/* Devices are for Landlock to decide; and so are files of processes, for we may look into
 	 * all of the user's. */
-	if (observer->observed->alone &&
+	if (observer->observed->alone && !found->granted &&
 	    (is_process_directory(found->path) || !may_write(observer, found->path, &rule))) {
 		answer_continue(observer, call->id);
 		return;
@@ -286,12 +344,14 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 	if (guard == GUARD_LATER && found->exists && !hold_is_looked_at(observer, found->path))
 		guard = GUARD_CLOSED;
 	if (tried && (guard == GUARD_CLOSED || guard == GUARD_CONFIG || guard == GUARD_HOLDER)) {
-		refuse(observer, call, trap, "write", found->path, rule_guarded, EACCES);
+		refuse_file(observer, call, trap, "write", found->path, /* tree= */ false,
+			    rule_guarded, EACCES);
 		return;
 	}
 	if (guard == GUARD_LATER && !found->exists) {
 		hold_announce(observer);
-		parent = hold_open_parent(observer, found->path, found->fd);
+		parent = found->granted ? permit_open_parent(found->path, found->fd)
+					: hold_open_parent(observer, found->path, found->fd);
 		if (parent < 0 || hold_look_later(observer, parent, found->name, found->path) < 0) {
 			answer(observer, call->id, EACCES);
 			return;
@@ -299,10 +359,12 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 	}
 	if (!found->exists && may_not_become_repository(observer, call, trap, found->path))
 		return;
-	if (observer->observed->closed_proc && is_process_directory(found->path) &&
-	    is_own_setting(path_last(found->path)))
+	/* The memory of a process is for the wall to refuse: a debugger tries it, and then goes by
+	 * ptrace. */
+	if (observer->observed->closed_proc && found->exists && is_process_directory(found->path) &&
+	    strcmp(path_last(found->path), "mem") != 0)
 		perform_open(observer, call, trap, flags, found, guard);
-	else if (goes_on(observer, flags) &&
+	else if (!found->granted && goes_on(observer, flags) &&
 		 !hold_needs_host(observer, found->fd, found->path, guard))
 		answer_continue(observer, call->id);
 	else
@@ -350,24 +412,36 @@ static void serve_kept(struct observer *observer, const struct seccomp_notif *ca
 		       const struct trap *trap, const struct found *found)
 {
 	enum guard guard = hold_judge(observer, found->path);
-	_cleanup_close_ int parent = -1;
+	_cleanup_close_ int parent = -1, opened = -1;
 	int r = 0;
 
 	if (!found->exists && observer->observed->alone) {
 		answer(observer, call->id, ENOENT);
 		return;
 	}
+	if (found->granted) {
+		int object = object_of(observer, found, &opened);
+
+		if (object < 0)
+			answer(observer, call->id, -object);
+		else if (trap->kind == TRAP_CUT)
+			perform_cut(observer, call, found, object);
+		else
+			(void)serve_change(observer, call, object, /* granted= */ true);
+		return;
+	}
 	if (!hold_needs_host(observer, found->fd, found->path, guard) || !found->exists) {
 		if (trap->kind == TRAP_CUT && !observer->observed->alone)
-			perform_cut(observer, call, found);
-		else if (!serve_change(observer, call, found->fd))
+			perform_cut(observer, call, found, found->fd);
+		else if (!serve_change(observer, call, found->fd, /* granted= */ false))
 			answer_continue(observer, call->id);
 		return;
 	}
 	/* Modes and times of a configuration set nothing in it; git tries out on it whether modes
 	 * are kept. */
 	if (guard > GUARD_CONFIG || (guard == GUARD_CONFIG && trap->kind == TRAP_CUT)) {
-		refuse(observer, call, trap, "write", found->path, rule_guarded, EACCES);
+		refuse_file(observer, call, trap, "write", found->path, /* tree= */ false,
+			    rule_guarded, EACCES);
 		return;
 	}
 	parent = hold_open_parent(observer, found->path, /* like= */ -1);
@@ -405,6 +479,7 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 {
 	uint64_t flags = trap->flags >= 0 ? (uint32_t)call->data.args[trap->flags] : 0;
 	bool follow = !trap->no_follow && !(flags & AT_SYMLINK_NOFOLLOW);
+	enum below below = BELOW_NOT;
 	_cleanup_close_ int fd = -1;
 	struct found found;
 	char text[PATH_MAX] = "";
@@ -431,6 +506,10 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 			answer(observer, call->id, EINVAL);
 			return;
 		}
+		if (!(flags & (O_ACCMODE | O_CREAT | O_TRUNC))) {
+			serve_read(observer, call, trap, flags);
+			return;
+		}
 	}
 	r = caller_text((pid_t)call->pid, call->data.args[trap->path], text, sizeof(text));
 	if (r == -EFAULT)
@@ -443,9 +522,13 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 					(flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL),
 				follow, &found);
 	fd = r == 0 ? found.fd : -1;
-	if (r == -EACCES && refuse_below_mask(observer, call, trap, trap->directory, text))
-		return;
-	if (r < 0 || !still_waiting(observer, call->id)) {
+	if (r == -EACCES) {
+		below = below_find(observer, call, trap, text, flags, &found);
+		fd = below == BELOW_GRANTED ? found.fd : -1;
+		if (below == BELOW_ANSWERED)
+			return;
+	}
+	if ((r < 0 && below == BELOW_NOT) || !still_waiting(observer, call->id)) {
 		serve_unfound(observer, call, trap, text, flags, -r);
 		return;
 	}
@@ -453,14 +536,14 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		answer(observer, call->id, EISDIR);
 		return;
 	}
-	if (judge_found(observer, call, trap, trap->kind, flags, &found))
+	if (below == BELOW_NOT && !judge_found(observer, call, trap, trap->kind, flags, &found))
 		return;
 	if (trap->kind == TRAP_OPEN)
 		serve_open(observer, call, trap, flags, &found);
 	else if (sets_group_id(call, trap) && !found.exists)
 		answer(observer, call->id, ENOENT);
 	else if (sets_group_id(call, trap))
-		set_mode(observer, call, trap, fd, found.path, (mode_t)call->data.args[trap->mode]);
+		set_group_id(observer, call, trap, &found);
 	else
 		serve_kept(observer, call, trap, &found);
 }

@@ -67,11 +67,12 @@ void hold_done(struct holding *holding)
 	*holding = (struct holding){0};
 }
 
-/* The innermost or outermost tree that was made writable by name and that the path lies in. */
+/* The innermost or outermost tree that was made writable by name, or granted since, and that the
+ * path lies in. */
 static const char *find_tree(const struct observer *observer, const char *path, bool innermost)
 {
 	const struct list *trees = observer->observed->guarded;
-	const char *found = NULL;
+	const char *found = permit_tree(observer, path, innermost);
 
 	for (size_t i = 0; trees && i < trees->count; i++)
 		if (path_is_under(path, trees->items[i]) &&

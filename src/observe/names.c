@@ -55,16 +55,32 @@ mode_t take_umask(const struct seccomp_notif *call)
 	return umask(caller_umask((pid_t)call->pid));
 }
 
-/* Where a change of the name is performed: in the sandbox's own view of it; in a holder, over which
- * a read-only mount lies there, in the host's. -errno. */
+/* Where a change of the name is performed: in the sandbox's own view of it; in the host's where a
+ * person granted it, and in a holder, over which a read-only mount lies there. -errno. */
 static int place_of(const struct observer *observer, const struct spot *spot, enum guard guard,
 		    int *ret_opened)
 {
 	*ret_opened = -1;
-	if (!hold_needs_host(observer, spot->parent, spot->path, guard))
+	if (spot->granted)
+		*ret_opened = permit_open_parent(spot->path, spot->parent);
+	else if (hold_needs_host(observer, spot->parent, spot->path, guard))
+		*ret_opened = hold_open_parent(observer, spot->path, spot->parent);
+	else
 		return spot->parent;
-	*ret_opened = hold_open_parent(observer, spot->path, spot->parent);
 	return *ret_opened;
+}
+
+/* False if it is answered. */
+static bool judge_spot(struct observer *observer, const struct seccomp_notif *call,
+		       const struct trap *trap, enum trap_kind kind, struct spot *spot)
+{
+	enum judgement judgement;
+
+	if (spot->granted) /* where it was found */
+		return true;
+	judgement = judge(observer, call, trap, kind, 0, spot->exists, &spot->st, spot->path);
+	spot->granted = judgement == JUDGED_GRANTED;
+	return judgement != JUDGED_ANSWERED;
 }
 
 /* 1: found, the spot's parent is the caller's to close; 0: answered. */
@@ -88,8 +104,17 @@ static int find_spot(struct observer *observer, const struct seccomp_notif *call
 		close(ret_spot->parent);
 		return 0;
 	}
-	if (r == -EACCES && *text && refuse_below_mask(observer, call, trap, directory, text))
-		return 0;
+	if (r == -EACCES && *text) {
+		enum below below =
+			below_find_name(observer, call, trap, directory, path, text, ret_spot);
+
+		if (below == BELOW_GRANTED && still_waiting(observer, call->id))
+			return 1;
+		if (below == BELOW_GRANTED)
+			close(ret_spot->parent);
+		if (below != BELOW_NOT)
+			return 0;
+	}
 	if (trap->kind == TRAP_REMOVE)
 		answer_continue(observer, call->id); /* the kernel's own words are the right ones */
 	else
@@ -101,8 +126,8 @@ static int find_spot(struct observer *observer, const struct seccomp_notif *call
 static void refuse_guarded(struct observer *observer, const struct seccomp_notif *call,
 			   const struct trap *trap, const char *path, const char *rule)
 {
-	refuse(observer, call, trap, trap->kind == TRAP_REMOVE ? "delete" : "write", path,
-	       rule && *rule ? rule : rule_guarded, EACCES);
+	refuse_file(observer, call, trap, trap->kind == TRAP_REMOVE ? "delete" : "write", path,
+		    /* tree= */ false, rule && *rule ? rule : rule_guarded, EACCES);
 }
 
 bool may_not_become_repository(struct observer *observer, const struct seccomp_notif *call,
@@ -171,7 +196,7 @@ static void serve_make(struct observer *observer, const struct seccomp_notif *ca
 	if (!find_spot(observer, call, trap, trap->directory, trap->path, &spot))
 		return;
 	parent = spot.parent;
-	if (judge(observer, call, trap, TRAP_MAKE, 0, spot.exists, &spot.st, spot.path))
+	if (!judge_spot(observer, call, trap, TRAP_MAKE, &spot))
 		return;
 	if (spot.exists || (spot.slash && !directory)) {
 		answer(observer, call->id, spot.exists ? EEXIST : ENOENT);
@@ -226,10 +251,10 @@ static void serve_remove(struct observer *observer, const struct seccomp_notif *
 	if (!find_spot(observer, call, trap, trap->directory, trap->path, &spot))
 		return;
 	parent = spot.parent;
-	if (judge(observer, call, trap, TRAP_REMOVE, 0, spot.exists, &spot.st, spot.path))
+	if (!judge_spot(observer, call, trap, TRAP_REMOVE, &spot))
 		return;
 	guard = hold_judge(observer, spot.path);
-	if (!hold_needs_host(observer, spot.parent, spot.path, guard)) {
+	if (!spot.granted && !hold_needs_host(observer, spot.parent, spot.path, guard)) {
 		answer_continue(observer, call->id);
 		return;
 	}
@@ -327,11 +352,11 @@ static int rename_at(const struct observer *observer, const struct spot *from, e
 		return at2;
 	/* One in the sandbox's view and one in the host's would be two mounts. */
 	if (opened >= 0 && opened2 < 0)
-		at2 = opened2 = hold_open_parent(observer, to->path, to->parent);
+		at2 = opened2 = permit_open_parent(to->path, to->parent);
 	if (opened2 >= 0 && opened < 0)
-		at = opened = hold_open_parent(observer, from->path, from->parent);
-	if (at < 0 || at2 < 0)
-		return at < 0 ? at : at2;
+		at = opened = permit_open_parent(from->path, from->parent);
+	if (at < 0 || at2 < 0) /* the host knows one of them by another name: /tmp, that is */
+		return -EXDEV;
 	return (int)syscall(SYS_renameat2, at, from->name, at2, to->name, flags) < 0 ? -errno : 0;
 }
 
@@ -360,9 +385,8 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		answer(observer, call->id, ENOENT);
 		return;
 	}
-	if (judge(observer, call, trap, TRAP_REMOVE, 0, true, &from.st, from.path) ||
-	    judge(observer, call, trap, to.exists ? TRAP_REMOVE : TRAP_MAKE, 0, to.exists, &to.st,
-		  to.path))
+	if (!judge_spot(observer, call, trap, TRAP_REMOVE, &from) ||
+	    !judge_spot(observer, call, trap, to.exists ? TRAP_RENAME : TRAP_MAKE, &to))
 		return;
 	if (to.exists ? flags & RENAME_NOREPLACE : flags & RENAME_EXCHANGE) {
 		answer(observer, call->id, to.exists ? EEXIST : ENOENT);
@@ -423,17 +447,46 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	answer(observer, call->id, -rename_at(observer, &from, source, &to, target, flags));
 }
 
+/* A second name in what may be written would be a way to write it. */
+static bool may_be_linked(const struct observer *observer, struct found *found)
+{
+	const char *rule = NULL;
+
+	found->granted = !may_write(observer, found->path, &rule);
+	return !found->granted || permit_covers(observer, PERMIT_WRITE, found->path);
+}
+
+static int link_at(const struct observer *observer, const struct found *found,
+		   const struct spot *spot, enum guard guard)
+{
+	_cleanup_close_ int opened = -1, object = -1;
+	int at = place_of(observer, spot, guard, &opened), fd = found->fd;
+	char link[64];
+
+	if (found->granted && !spot->granted) {
+		close_fd(&opened);
+		at = opened = permit_open_parent(spot->path, spot->parent);
+	}
+	/* Both in the same view; what has no name yet is where it is. */
+	if (at >= 0 && (found->granted || spot->granted) && found->st.st_nlink > 0)
+		fd = object = permit_open_object(found->path, &found->st);
+	if (at < 0 || fd < 0)
+		return found->granted || spot->granted ? -EXDEV : at;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, link, at, spot->name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
 static void serve_link(struct observer *observer, const struct seccomp_notif *call,
 		       const struct trap *trap)
 {
-	_cleanup_close_ int parent = -1, fd = -1, opened = -1;
+	_cleanup_close_ int parent = -1, fd = -1;
 	int flags = trap->flags >= 0 ? (int)call->data.args[trap->flags] : 0;
-	char text[PATH_MAX], link[64];
+	char text[PATH_MAX];
 	const char *rule = "default: no second name for what cannot be written";
 	enum guard target, source;
 	struct found found;
 	struct spot spot;
-	int r, at;
+	int r;
 
 	r = flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)
 		    ? -EINVAL
@@ -443,6 +496,8 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 		r = -ENOENT;
 	if (r == 0 && flags & AT_SYMLINK_FOLLOW && caller_fd_named(text) >= 0) {
 		/* How a file without a name gets one. */
+		char link[64];
+
 		fd = caller_object((pid_t)call->pid, caller_fd_named(text));
 		found = (struct found){.fd = fd, .exists = true};
 		r = fd < 0 ? fd : fstat(fd, &found.st) < 0 ? -errno : 0;
@@ -462,31 +517,22 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 		answer(observer, call->id, r < 0 ? -r : ENOENT);
 		return;
 	}
-	/* A second name in what is writable would be a way to write it: by another mount the kernel
-	 * says the same. */
-	if (found.path[0] != '/' || !may_write(observer, found.path, &rule)) {
+	/* As the kernel says by another mount. */
+	if (found.path[0] != '/' || !may_be_linked(observer, &found)) {
 		answer(observer, call->id, EXDEV);
 		return;
 	}
 	if (!find_spot(observer, call, trap, trap->directory2, trap->path2, &spot))
 		return;
 	parent = spot.parent;
-	if (judge(observer, call, trap, TRAP_LINK, 0, spot.exists, &spot.st, spot.path))
+	if (!judge_spot(observer, call, trap, TRAP_LINK, &spot))
 		return;
 	if (spot.exists || spot.slash) {
 		answer(observer, call->id, spot.exists ? EEXIST : ENOENT);
 		return;
 	}
-	/* Mounts keep files outside from getting a second name in here; where there are none, we
-	 * do.
-	 */
-	if (found.path[0] == '/' && found.st.st_nlink > 0 &&
-	    !may_write(observer, found.path, &rule)) {
-		answer(observer, call->id, EXDEV);
-		return;
-	}
 	target = hold_judge(observer, spot.path);
-	source = found.path[0] == '/' ? hold_judge(observer, found.path) : GUARD_FREE;
+	source = hold_judge(observer, found.path);
 	if (target >= GUARD_CONFIG || target == GUARD_HOLDER) {
 		refuse_guarded(observer, call, trap, spot.path, NULL);
 		return;
@@ -497,19 +543,13 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 		return;
 	}
 	/* Nor is what cannot be written where it lies given a name where it could be. */
-	if (observer->observed->alone && found.path[0] == '/' &&
-	    (would_be_shown(observer, found.path) || !may_write(observer, found.path, &rule))) {
+	if (observer->observed->alone && !found.granted && would_be_shown(observer, found.path)) {
 		refuse(observer, call, trap, "write", found.path, rule, EACCES);
 		return;
 	}
 	if (may_not_become_repository(observer, call, trap, spot.path))
 		return;
-	at = place_of(observer, &spot, target, &opened);
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	answer(observer, call->id,
-	       at < 0							      ? -at
-	       : linkat(AT_FDCWD, link, at, spot.name, AT_SYMLINK_FOLLOW) < 0 ? errno
-									      : 0);
+	answer(observer, call->id, -link_at(observer, &found, &spot, target));
 }
 
 void serve_names_of_files(struct observer *observer, const struct seccomp_notif *call,

@@ -138,14 +138,45 @@ static int open_process(const struct observer *observer, pid_t tid, const struct
 	return is_own_setting(name) ? reopen(found->fd, flags, 0) : 0;
 }
 
+/* What a person granted, in the host's view. Only a file is handed in, or one without a name in a
+ * directory: from a directory one could go on to everything else. */
+static int open_granted(const struct observer *observer, const struct seccomp_notif *call,
+			const struct trap *trap, uint64_t flags, const struct found *found)
+{
+	_cleanup_close_ int object = -1, fd = -1;
+	struct stat st;
+	mode_t before;
+
+	if (!found->exists) {
+		object = permit_open_parent(found->path, found->fd);
+		fd = object < 0 ? object : create(call, trap, object, found->name, flags);
+	} else {
+		object = permit_open_found(observer, found);
+		if (object < 0 || fstat(object, &st) < 0)
+			return object < 0 ? object : -errno;
+		/* To open a device, or a pipe, is to act on it. */
+		if (!S_ISREG(st.st_mode) &&
+		    !(S_ISDIR(st.st_mode) && (flags & O_TMPFILE) == O_TMPFILE))
+			return -EACCES;
+		before = take_umask(call);
+		fd = reopen(object, flags, mode_of(call, trap));
+		umask(before);
+	}
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)))
+		return -EACCES;
+	return STEAL_FD(fd);
+}
+
 static int open_in_host(const struct observer *observer, const struct seccomp_notif *call,
 			const struct trap *trap, uint64_t flags, const struct found *found)
 {
-	_cleanup_close_ int parent =
-		hold_open_parent(observer, found->path, found->exists ? -1 : found->fd);
+	_cleanup_close_ int parent = -1;
 	struct stat st;
 	int fd;
 
+	if (found->granted)
+		return open_granted(observer, call, trap, flags, found);
+	parent = hold_open_parent(observer, found->path, found->exists ? -1 : found->fd);
 	if (parent < 0)
 		return parent;
 	if (!found->exists)
@@ -179,11 +210,12 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 	/* Where something ordinary is made, whether a holder's mount lies over it shows by itself.
 	 */
 	bool ordinary = !found->exists && (guard == GUARD_FREE || guard == GUARD_OPEN);
-	bool host = !ordinary && hold_needs_host(observer, found->fd, found->path, guard);
+	bool host = found->granted ||
+		    (!ordinary && hold_needs_host(observer, found->fd, found->path, guard));
 	mode_t before;
 	int fd;
 
-	if (found->exists && S_ISFIFO(found->st.st_mode) && !host &&
+	if (found->exists && S_ISFIFO(found->st.st_mode) && (!host || found->granted) &&
 	    (flags & (O_ACCMODE | O_NONBLOCK | O_EXCL)) == O_WRONLY) {
 		/* Whoever opens a pipe for writing waits for a reader. */
 		if (!open_pipe(observer, call->id, found->fd, flags) &&
@@ -197,7 +229,8 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 		fd = -ELOOP;
 	} else if (found->exists && !S_ISREG(found->st.st_mode)) {
 		fd = host && S_ISDIR(found->st.st_mode)
-			     ? -EOPNOTSUPP
+			     ? (found->granted ? open_in_host(observer, call, trap, flags, found)
+					       : -EOPNOTSUPP)
 			     : open_special(observer, (pid_t)call->pid, found, flags);
 		if (fd == 0) { /* O_TMPFILE */
 			before = take_umask(call);

@@ -129,7 +129,7 @@ bool plain_find_new(int root, pid_t tid, int dirfd, const char *path, struct fou
 	ret_found->fd = open_parent(root, ret_found->path, &name);
 	if (ret_found->fd < 0)
 		return false;
-	ret_found->exists = false;
+	ret_found->exists = ret_found->granted = false;
 	strcpy(ret_found->name, name);
 	return true;
 }

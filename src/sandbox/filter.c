@@ -50,6 +50,21 @@ static const struct bpf_rule openat_flags[] = {
 	END,
 };
 
+/* The same where opens for reading are shown as well. With O_PATH all other flags count for
+ * nothing: nothing is read, written or made. */
+static const struct bpf_rule open_flags_traced[] = {
+	{1, BPF_ANY_BITS, O_CREAT | __O_TMPFILE, 0, BPF_AND_NEXT},
+	{2, BPF_ANY_BITS, SET_ID, 0, REFUSE},
+	{1, BPF_ANY_BITS, O_PATH, 0, ALLOW},
+	END,
+};
+static const struct bpf_rule openat_flags_traced[] = {
+	{2, BPF_ANY_BITS, O_CREAT | __O_TMPFILE, 0, BPF_AND_NEXT},
+	{3, BPF_ANY_BITS, SET_ID, 0, REFUSE},
+	{2, BPF_ANY_BITS, O_PATH, 0, ALLOW},
+	END,
+};
+
 /* Set-user-id is refused to everyone; set-group-id is for the supervisor to see, who performs it on
  * directories only. */
 static const struct bpf_rule chmod_mode[] = {{1, BPF_ANY_BITS, S_ISUID, 0, REFUSE}, END};
@@ -574,6 +589,22 @@ void filter_trap_messages(void)
 {
 	trap_call(SYS_sendmsg);
 	trap_call(SYS_sendmmsg);
+}
+
+void filter_trap_reads(void)
+{
+	for (size_t i = 0; i < ELEMENTS(calls); i++)
+		if (calls[i].number == SYS_open || calls[i].number == SYS_openat) {
+			calls[i].action = NOTIFY;
+			calls[i].rules = calls[i].number == SYS_open ? open_flags_traced
+								     : openat_flags_traced;
+		}
+}
+
+void filter_trap_programs(void)
+{
+	trap_call(SYS_execve);
+	trap_call(SYS_execveat);
 }
 
 const struct bpf_call *filter_table(size_t *ret_count)

@@ -36,6 +36,10 @@ const struct bpf_call *filter_table(size_t *ret_count);
 void filter_trap_allocation(void);
 /* And every message, because the address that one may have lies in memory. */
 void filter_trap_messages(void);
+/* And every open, for reading as well; but for those with O_PATH, by which nothing is read. */
+void filter_trap_reads(void);
+/* And every start of a program. */
+void filter_trap_programs(void);
 /* With notify off, calls that the supervisor would be shown simply meet the other walls. rung: NULL
  * where nothing was lost. Returns the length, or -errno. */
 int filter_build(bool notify, const struct filter_changes *changes, const struct filter_rung *rung,

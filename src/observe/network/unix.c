@@ -13,7 +13,6 @@
 enum { BOUND_MOST = 500 };
 
 static const char rule_unix[] = "default: no sockets of the host";
-static const char rule_write[] = "default: write only in the workspace and /tmp";
 
 /* Services that the C library asks for hosts, users and groups before it looks into its files, and
  * does well without. No program chose to, so that a refusal would tell nobody anything; and they
@@ -146,12 +145,15 @@ void connect_unix(struct observer *observer, const struct seccomp_notif *call,
 	/* Hidden directories make a host's socket look absent; it is asked for by its name all the
 	 * same. */
 	host = allowed_host_socket(observer, path[0] == '/' ? path : found.path, real);
-	if (host >= 0) {
+	if (host >= 0 && lent_socket(observer, real, fd) < 0) {
+		close_fd(&host);
+		answer(observer, call->id, ENOMEM);
+	} else if (host >= 0) {
+		terms_use_socket(observer, real, call->id);
 		close_fd(&found.fd);
 		perform_connect(observer, call, fd, host, (const struct sockaddr *)address, length);
 		return;
-	}
-	if (host == -2 && is_name_service(real))
+	} else if (host == -2 && is_name_service(real))
 		answer(observer, call->id, ENOENT); /* as if it did not run */
 	else if (host == -2 &&
 		 wish_add(observer, call, trap,
@@ -171,10 +173,11 @@ void bind_unix(struct observer *observer, const struct seccomp_notif *call, cons
 {
 	char path[sizeof(address->sun_path) + 1] = "";
 	struct sockaddr_un by_name = {.sun_family = AF_UNIX};
-	const char *mask = NULL;
+	enum judgement judgement;
+	_cleanup_close_ int host = -1;
 	struct found found;
 	mode_t mask_before;
-	int r;
+	int r, at;
 
 	if (length <= offsetof(struct sockaddr_un, sun_path) || address->sun_path[0] == '\0') {
 		answer(observer, call->id,
@@ -196,25 +199,29 @@ void bind_unix(struct observer *observer, const struct seccomp_notif *call, cons
 		answer_continue(observer, call->id);
 	} else if (found.exists || strlen(found.name) >= sizeof(by_name.sun_path)) {
 		answer(observer, call->id, found.exists ? EADDRINUSE : ENAMETOOLONG);
-	} else if (!may_write(observer, found.path, &mask)) {
-		refuse(observer, call, trap, "write", found.path, rule_write, EACCES);
+	} else if ((judgement = judge(observer, call, trap, TRAP_MAKE, 0, /* exists= */ false, NULL,
+				      found.path)) == JUDGED_ANSWERED) {
+		/* refused, or it waits */
 	} else if (hold_judge(observer, found.path) >= GUARD_CONFIG ||
 		   hold_judge(observer, found.path) == GUARD_HOLDER) {
-		refuse(observer, call, trap, "write", found.path, rule_guarded, EACCES);
+		refuse_file(observer, call, trap, "write", found.path, /* tree= */ false,
+			    rule_guarded, EACCES);
 	} else if (may_not_become_repository(observer, call, trap, found.path)) {
 		/* answered */
 	} else {
 		/* From inside the directory, with the caller's umask: the name is then all of the
 		 * path. */
 		strcpy(by_name.sun_path, found.name);
+		if (judgement == JUDGED_GRANTED)
+			host = permit_open_parent(found.path, found.fd);
+		at = judgement == JUDGED_GRANTED ? host : found.fd;
 		mask_before = umask(caller_umask((pid_t)call->pid));
-		r = fchdir(found.fd) < 0 ||
-				    bind(fd, (struct sockaddr *)&by_name, sizeof(by_name)) < 0
+		r = fchdir(at) < 0 || bind(fd, (struct sockaddr *)&by_name, sizeof(by_name)) < 0
 			    ? errno
 			    : 0;
 		umask(mask_before);
 		if (r == 0)
-			remember_bound(observer, found.fd, found.name);
+			remember_bound(observer, at, found.name);
 		(void)!chdir("/");
 		answer(observer, call->id, r);
 	}

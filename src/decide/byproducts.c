@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of by-products. */
+#include "byproducts.h"
+
+static const char *const anywhere[] = {
+	"/**/__pycache__/**", /* python's, beside every module of the system */
+	"/**/__pycache__",    /* and the directory itself */
+	"/var/cache/fontconfig/**", "/var/cache/man/**", "/var/lib/texmf/ls-R",
+};
+
+static const char *const in_home[] = {
+	/* histories: of shells, interpreters, pagers, editors */
+	".bash_history*",
+	".zsh_history*",
+	".histfile*",
+	".sh_history*",
+	".local/share/fish/fish_history*",
+	".python_history*",
+	".node_repl_history*",
+	".psql_history*",
+	".mysql_history*",
+	".sqlite_history*",
+	".rediscli_history*",
+	".irb_history*",
+	".gdb_history*",
+	".lesshs*",
+	".local/state/lesshs*",
+	".local/share/lesshs*",
+	".viminf*",
+	".vim_mru_files",
+	".local/share/recently-used.xbel*",
+	/* what a program notes for its next start */
+	".wget-hsts*",
+	".npm/_logs/**",
+	".npm/_update-notifier-last-checked",
+	".config/configstore/**",
+	".cache/fontconfig/**",
+	".cache/mesa_shader_cache*/**",
+	".gnupg/random_seed",
+	".terminfo/**",
+};
+
+void by_products_add(const char *home, struct list *patterns)
+{
+	for (size_t i = 0; i < ELEMENTS(anywhere); i++)
+		list_add(patterns, anywhere[i]);
+	for (size_t i = 0; i < ELEMENTS(in_home) && home && home[0] == '/'; i++)
+		list_add_printf(patterns, "%s/%s", home, in_home[i]);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that were granted while the run goes on, or for a time: the walls stay as they are, and
+ * what is granted the supervisor does itself, call by call. So a grant ends when it ends. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct observer;
+
+/* How long a permission holds, and what it is revoked by. */
+struct term {
+	const char *grant; /* the id of the answer; NULL: this run's own */
+	int64_t expires;   /* seconds since 1970; 0: with the run, or when it is revoked */
+};
+
+enum permit_kind {
+	PERMIT_READ,
+	PERMIT_DELETE,
+	PERMIT_WRITE, /* which is to delete and to read as well */
+};
+
+struct permit {
+	enum permit_kind kind;
+	bool tree;     /* all that lies in it, too */
+	char *path;    /* absolute and real */
+	size_t number; /* of what was given */
+};
+
+struct permits {
+	struct permit *items;
+	size_t count;
+};
+
+/* "read PATH", "delete PATH", "write PATH", the path as path_escape() writes it; with a component
+ * of two stars at the end all of the directory. False for anything else. */
+bool permits_add(struct permits *permits, const char *permission, size_t number);
+void permits_done(struct permits *permits);
+
+/* What was granted and covers the path; NULL: nothing. A tree does not open what is closed by a
+ * name of its own in it, nor what nobody can grant. */
+const struct permit *permit_find(const struct observer *observer, enum permit_kind kind,
+				 const char *path);
+bool permit_covers(const struct observer *observer, enum permit_kind kind, const char *path);
+/* The innermost granted path to be written that the path is, or lies in; NULL: none. */
+const char *permit_tree(const struct observer *observer, const char *path, bool innermost);
+/* True if nobody can grant it: ward's own files, what a rule denies, the kernel's own file systems.
+ */
+bool permit_never(const struct observer *observer, const char *path);
+
+/* The host's own view of the directory that a path lies in, O_PATH. like: the same directory as the
+ * sandbox sees it: another one is -ESTALE. -errno. */
+int permit_open_parent(const char *path, int like);
+/* The host's own view of what lies there, O_PATH, if it is the same object. same: NULL where the
+ * sandbox has a mask at that name. -errno. */
+struct stat;
+int permit_open_object(const char *path, const struct stat *same);
+/* The same of what was found. */
+struct found;
+int permit_open_found(const struct observer *observer, const struct found *found);
