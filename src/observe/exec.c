@@ -28,6 +28,8 @@ static const char rule_traced[] =
 	"exec: a program inside traces it, so that what is loaded cannot be "
 	"checked, and a rule may mean it";
 
+static const char rule_closed[] = "exec: its file cannot be read, so that what is loaded cannot be "
+				  "checked, and a rule may mean it";
 static const char rule_untraceable[] = "exec: this machine does not let ward trace, so that what "
 				       "is loaded cannot be checked, and a "
 				       "rule may mean it";
@@ -292,6 +294,10 @@ void serve_exec(struct observer *observer, const struct seccomp_notif *call,
 	}
 	if (of_init) { /* nobody is inside who could change anything */
 		answer_continue(observer, call->id);
+		return;
+	}
+	if (program.closed) {
+		refuse(observer, call, trap, "exec", program.real, rule_closed, EACCES);
 		return;
 	}
 	report_unsealed(observer, &program, judged.word);

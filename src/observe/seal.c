@@ -179,12 +179,16 @@ static bool is_approved(struct observer *observer, const struct seal *seal, pid_
 	char exe[PATH_MAX];
 	struct stat st;
 
-	if (!program_loaded(pid, exe, &st, &argv))
-		return false; /* it was killed */
-	if (st.st_dev == seal->device && st.st_ino == seal->inode &&
-	    same_words(&argv, &seal->words))
+	int r = program_loaded(pid, exe, &st, &argv);
+
+	if (r == -ESRCH)
+		return false;
+	if (r < 0)
+		strcpy(exe, "a program that cannot be read");
+	else if (st.st_dev == seal->device && st.st_ino == seal->inode &&
+		 same_words(&argv, &seal->words))
 		return true;
-	if (seal->unknown && exec_allows(observer, pid, exe, &argv))
+	if (r == 0 && seal->unknown && exec_allows(observer, pid, exe, &argv))
 		return true;
 	text = exec_short_text(exe, &argv);
 	(void)ledger_add(&observer->ledger, "exec", text, "execve", rule_other,
@@ -359,6 +363,7 @@ void seals_done(struct observer *observer)
 {
 	enum { TRIES = 1000 };
 	struct seals *seals = &observer->seals;
+	sigset_t child;
 
 	if (!observer->observed || !observer->observed->programs)
 		return;
@@ -378,5 +383,9 @@ void seals_done(struct observer *observer)
 	list_done(&seals->unsealed);
 	close_fd(&seals->signals);
 	close_fd(&seals->timer);
-	sigprocmask(SIG_SETMASK, &seals->before, NULL);
+	if (!sigismember(&seals->before, SIGCHLD)) {
+		sigemptyset(&child);
+		sigaddset(&child, SIGCHLD);
+		sigprocmask(SIG_UNBLOCK, &child, NULL);
+	}
 }

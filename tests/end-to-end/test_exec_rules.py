@@ -335,6 +335,16 @@ subprocess.run(["echo", "fine"]); subprocess.run(["sh", "-c", "touch marker"])''
     assert result['stdout'] == 'fine\n' and not (plain.work / 'marker').exists(), result
 
 
+def test_program_that_nobody_may_read(plain):
+    """It could not be looked at when it is loaded."""
+    plain.policy(DENY)
+    plain.file('act', '#!/bin/sh\ncp /bin/echo mine; chmod 111 mine; ./mine words\nchmod 755 mine; ./mine again\n', 0o755)
+    result = plain.result('--', './act')
+    assert result['stdout'] == 'again\n', result
+    denial, = result['attempts'][0]['denials']
+    assert denial['object'] == f'{plain.work}/mine' and 'its file cannot be read' in denial['rule']
+
+
 def test_crowd_of_programs_at_once(plain):
     plain.policy(DENY)
     plain.file('act.py', '''import subprocess
