@@ -141,21 +141,19 @@ static struct judged judge_program(const struct observer *observer, pid_t tid,
 	return judged;
 }
 
-bool exec_allows(struct observer *observer, pid_t pid, const char *exe, const struct list *argv)
+const char *exec_refuses(struct observer *observer, pid_t pid, const char *exe,
+			 const struct list *argv)
 {
 	struct judged judged = {PROGRAM_FREE, NULL};
-	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *text = exec_text(exe, argv);
 
-	if (argv->count == 0)
-		return false;
-	text = exec_text(exe, argv);
 	judge_as(observer, exe, exe, argv, 0, text, &judged);
 	judge_loaded(observer, pid, argv, text, &judged); /* whatever it is, it may run another */
 	if (judged.word == PROGRAM_ASK || judged.word == PROGRAM_DENY)
-		return false;
+		return judged.rule;
 	report(observer, exe,
 	       "this machine runs files by it that ward does not know (binfmt_misc)");
-	return true;
+	return NULL;
 }
 
 /* True if the thread is the command before it has started anything: it runs our own code then, its

@@ -176,6 +176,7 @@ static bool is_approved(struct observer *observer, const struct seal *seal, pid_
 {
 	_cleanup_list_ struct list argv = {0};
 	_cleanup_free_ char *text = NULL;
+	const char *rule = rule_other;
 	char exe[PATH_MAX];
 	struct stat st;
 
@@ -188,10 +189,13 @@ static bool is_approved(struct observer *observer, const struct seal *seal, pid_
 	else if (st.st_dev == seal->device && st.st_ino == seal->inode &&
 		 same_words(&argv, &seal->words))
 		return true;
-	if (r == 0 && seal->unknown && exec_allows(observer, pid, exe, &argv))
-		return true;
+	if (r == 0 && seal->unknown) {
+		rule = exec_refuses(observer, pid, exe, &argv);
+		if (!rule)
+			return true;
+	}
 	text = exec_short_text(exe, &argv);
-	(void)ledger_add(&observer->ledger, "exec", text, "execve", rule_other,
+	(void)ledger_add(&observer->ledger, "exec", text, "execve", rule,
 			 *seal->program ? seal->program : NULL);
 	return false;
 }

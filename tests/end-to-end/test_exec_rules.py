@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules about programs hold for every program that is started, whoever starts it and however."""
+import json
 import os
 import shutil
 import signal
@@ -296,6 +297,28 @@ def test_what_cannot_be_sealed_is_said(plain):
     warnings = [w for w in last_result(plain)['sandbox_warnings'] if w.startswith('not sealed: ')]
     assert warnings == [f'not sealed: {plain.work}/deploy: the sandbox can rewrite it', f'not sealed: {plain.work}/tool: the sandbox can rewrite it',
                         f'not sealed: {os.path.realpath("/lib64/ld-linux-x86-64.so.2")}: it loads the program that it is told to by itself']
+
+
+REGISTER = '''mount -t binfmt_misc none /proc/sys/fs/binfmt_misc && printf ':ward-test:M::WARDTEST::/bin/cat:' > /proc/sys/fs/binfmt_misc/register || exit 77
+exec "$@"'''
+
+
+@pytest.mark.parametrize('rule', ['touch marker', 'cat'])
+def test_format_that_only_the_machine_knows(plain, rule):
+    """What is loaded cannot be foreseen, so it is judged when it is. A machine of our own is a user namespace (Linux 6.7)."""
+    plain.policy(DENY.replace('touch marker', rule))
+    plain.file('mine', 'WARDTEST words\n', 0o755)
+    plain.file('act', '#!/bin/sh\n./mine\n', 0o755)
+    done = plain('-rm', '--propagation', 'private', 'sh', '-c', REGISTER, 'sh', plain.binary, 'run', '--json', '--', './act', program='/usr/bin/unshare')
+    if done.code in (1, 77) and not done.out:
+        pytest.skip('this machine lets nobody register a format')
+    result = json.loads(done.out)
+    if rule == 'cat':
+        denial, = result['attempts'][0]['denials']
+        assert result['stdout'] == '' and (denial['object'], denial['rule']) == ('/usr/bin/cat ./mine', 'deny: cat: nobody touches that')
+    else:
+        assert result['stdout'] == 'WARDTEST words\n' and not result['attempts'][0]['denials'], result
+        assert [w for w in result['sandbox_warnings'] if w.startswith('not sealed: /usr/bin/cat')], result
 
 
 def test_static_program(plain):
