@@ -25,7 +25,7 @@ static const char rule_unread[] = "exec: its words cannot be read, and a rule ma
 static const char rule_long[] =
 	"exec: it has more words than are looked at, and a rule may mean them";
 static const char rule_traced[] =
-	"exec: a program inside traces it, so that what is loaded cannot be "
+	"exec: another program traces it, so that what is loaded cannot be "
 	"checked, and a rule may mean it";
 
 static const char rule_closed[] = "exec: its file cannot be read, so that what is loaded cannot be "
