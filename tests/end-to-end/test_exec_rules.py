@@ -179,6 +179,25 @@ def test_the_command_itself_by_another_name(plain):
     assert result['status'] == 126 and not (plain.work / 'marker').exists()
 
 
+def test_the_command_itself_is_asked_about(ward):
+    ward.policy(ASK)
+    (ward.work / 'innocent').symlink_to('/usr/bin/touch')
+    with Terminal(ward, columns=150, rows=50) as desk:
+        desk.sendline('ward run -- ./innocent marker; echo went  on')
+        asked(desk, 'exec -a ./innocent /usr/bin/touch marker')
+        press(desk, 'y')
+        desk.expect_exact('went on')
+        desk.ready()
+    assert (ward.work / 'marker').exists()
+
+
+def test_script_without_its_first_line_as_the_command(plain):
+    plain.policy(DENY)
+    plain.file('plain', 'echo by sh "$@"\ntouch marker\n', 0o755)
+    result = plain.result('--', './plain', 'one')
+    assert result['stdout'] == 'by sh one\n' and [d['object'] for d in result['attempts'][0]['denials']] == ['/usr/bin/touch marker']
+
+
 def test_path_search_and_programs_that_cannot_run(plain):
     plain.policy(DENY)
     plain.file('plain', 'echo run by a shell\n', 0o755)  # no first line: ENOEXEC
