@@ -26,6 +26,7 @@ struct seal {
 	ino_t inode;
 	struct list words;
 	bool unknown; /* what is loaded cannot be foreseen */
+	bool stray;   /* nobody was let go on: it is not the one that was looked at */
 	char program[32];
 	uint64_t wait, look; /* how long, and until when, nothing is done */
 };
@@ -157,8 +158,9 @@ int seal_put(struct observer *observer, const struct seccomp_notif *call, const 
 		list_add(&seal->words, program->words.items[i]);
 	caller_name(tid, seal->program);
 	set_timer(seals);
-	/* Else the number may have come to mean another thread, which is let go in a moment. */
-	return still_waiting(observer, call->id) ? 0 : -ESRCH;
+	/* Else the number may have come to mean another thread, of anybody. */
+	seal->stray = !still_waiting(observer, call->id);
+	return seal->stray ? -ESRCH : 0;
 }
 
 static bool same_words(const struct list *one, const struct list *other)
@@ -179,7 +181,6 @@ static bool is_approved(struct observer *observer, const struct seal *seal, pid_
 	const char *rule = rule_other;
 	char exe[PATH_MAX];
 	struct stat st;
-
 	int r = program_loaded(pid, exe, &st, &argv);
 
 	if (r == -ESRCH)
@@ -231,7 +232,7 @@ static void serve_loaded(struct observer *observer, pid_t pid)
 			drop(seals, &seals->items[i]);
 			seal = find(seals, (pid_t)former);
 		}
-	if (is_approved(observer, seal, pid)) {
+	if (seal->stray || is_approved(observer, seal, pid)) {
 		release(seals, seal, pid, 0);
 		return;
 	}
