@@ -500,7 +500,7 @@ def test_more_than_ten_wishes_in_a_second_are_refused_at_once(desk, outside):
             assert wait_until(lambda: noted(desk, 'refused') == '190', 20), noted(desk, 'refused')
         press(desk, 'y' if i == 3 else 'n')
         if i == 0:
-            desk.expect_exact('ward: it asked more than 10 times in a second; all else is refused')
+            desk.expect_exact('ward: it asked more than 10 times in a second; the rest is refused without asking')
     desk.expect_exact('in the end 1 and 199')
     desk.ready()
     result = last_result(desk.ward)
@@ -514,7 +514,7 @@ def test_more_than_fifty_wishes_are_refused(desk, outside):
     asked(desk, f'to write {outside}/0')
     assert wait_until(lambda: noted(desk, 'refused') == '1', 30)
     press(desk, 'n')
-    desk.expect_exact('ward: it asked more than 50 times; all else is refused')
+    desk.expect_exact('ward: it asked more than 50 times; the rest is refused without asking')
     asked(desk, f'to write {outside}/1')
     press(desk, 'q')
     desk.ready()
