@@ -444,6 +444,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.published = &flow->published,
 		.restricted = flow->verdict.network == NETWORK_RESTRICTED,
 		.asks = flow_may_ask_in_place(flow),
+		.unchecked = checks_switched_off(),
 		.answers = {flow_answers_changed, flow_answer_holds, flow},
 		.given = &flow->verdict.permissions.given,
 		.fixed = &flow->verdict.permissions.fixed,

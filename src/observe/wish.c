@@ -239,7 +239,7 @@ bool observer_permits(const struct observer *observer, const struct wish *wish)
 		return list_has(&observer->permitted_sockets, wish->object);
 	for (size_t i = 0; i < ELEMENTS(files); i++)
 		if (strcmp(wish->operation, files[i].operation) == 0)
-			return permit_covers(observer, files[i].kind, wish->object);
+			return permit_covers(observer, files[i].kind, wish->object, wish->tree);
 	return false;
 }
 
@@ -302,6 +302,7 @@ void wish_done(struct observer *observer)
 	while (observer->asking)
 		asking_free(take(observer, &observer->asking));
 	list_done(&observer->granted);
+	never_done(observer->never_places);
 	copies_done(&observer->copies);
 	while (observer->wanted_count > 0)
 		free(observer->wanted[--observer->wanted_count].key);
