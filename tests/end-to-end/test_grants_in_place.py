@@ -197,6 +197,29 @@ def test_a_child_loses_the_connection_too(desk, other, world):
     desk.ready()
 
 
+def test_a_connection_that_is_passed_on_without_end(desk, other, world):
+    """From process to process, faster than anybody can look: it is cut, or the run ends."""
+    ended = []
+
+    def serve(peer):
+        while peer.recv(100):
+            pass
+        ended.append(1)
+
+    world.name('web.example', WEB)
+    port = world.serve(serve)
+    desk.ward.file('passes.py', 'import os, socket, sys, time\ns = socket.create_connection((sys.argv[1], int(sys.argv[2])))\nprint("connected", flush=True)\n'
+                   'end = time.time() + 60\nwhile time.time() < end:\n    if os.fork(): os._exit(0)\n'
+                   '    try: s.send(b"x")\n    except OSError: os._exit(0)\n')
+    desk.sendline(f"ward run -c '/usr/bin/python3 -I passes.py web.example {port}; while [ ! -e stop ]; do sleep 0.1; done'")
+    asked(desk, 'wants web.example')
+    press(desk, 's')
+    desk.expect_exact('connected')
+    revoke(other)
+    assert wait_until(lambda: ended, 15)
+    stop(desk)
+
+
 def test_a_connection_that_cannot_be_found_ends_the_run(desk, other, world):
     """In a message that nobody has received it is no process's fd."""
     world.name('web.example', WEB)
@@ -359,6 +382,22 @@ def test_always_gives_what_was_shown_and_no_more(desk, outside, act, permission,
     press(desk, 'n')
     desk.ready()
     assert (outside / 'old').read_text() == 'old' and not (outside / 'other').exists()
+
+
+def test_one_answer_for_good_leaves_the_others(desk, outside):
+    """Of several rules about a command only one counts, so the newest holds what those before it gave."""
+    npm = desk.ward.file(desk.ward.place / 'bin' / 'npm', '', 0o755)
+    desk.does(f'PATH={npm.parent}:$PATH')
+    files = [outside / name for name in 'abc']
+    for count, questions in ((2, 2), (3, 1), (3, 0)):
+        npm.write_text(f'#!/bin/sh\nfor f in {" ".join(map(str, files[:count]))}; do echo x > $f || exit 1; done; echo all m""ade\n')
+        desk.sendline('ward run -- npm install')
+        for file in files[count - questions:count] if questions else ():
+            asked(desk, gives(f'write {file}'))
+            press(desk, 'a', 'y')
+        desk.expect_exact('all made')
+        desk.ready()
+    assert [record['kind'] for record in desk.ward.records()].count('ask') == 3
 
 
 @pytest.mark.parametrize('name', ['a*', '[x]', 'q?', '**', '$HOME'])
