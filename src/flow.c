@@ -745,6 +745,7 @@ void flow_run(const struct request *request, const struct audience *audience,
 	grants_done(&flow.grants);
 	list_done(&flow.granted);
 	list_done(&flow.kept);
+	list_done(&flow.for_good);
 	list_done(&flow.asked);
 	list_done(&flow.refused);
 	list_done(&flow.remarks);

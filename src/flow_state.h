@@ -39,6 +39,7 @@ struct flow {
 	const struct policy *policy;
 	struct approval_key key;
 	struct grants grants;	    /* the session's answers so far */
+	struct list for_good;	    /* and those that a rule was written for */
 	struct list kept;	    /* those of the granted that are remembered */
 	struct stat answers;	    /* the file of the session's answers, as it was when read */
 	bool answers_changed;	    /* since the observer was told */
