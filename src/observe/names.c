@@ -255,15 +255,15 @@ static void serve_remove(struct observer *observer, const struct seccomp_notif *
 	if (!find_spot(observer, call, trap, trap->directory, trap->path, &spot))
 		return;
 	parent = spot.parent;
+	if (!spot.exists) { /* on a read-only mount the kernel would not even look */
+		answer(observer, call->id, ENOENT);
+		return;
+	}
 	if (!judge_spot(observer, call, trap, TRAP_REMOVE, &spot))
 		return;
 	guard = hold_judge(observer, spot.path);
 	if (!spot.granted && !hold_needs_host(observer, spot.parent, spot.path, guard)) {
 		answer_continue(observer, call->id);
-		return;
-	}
-	if (!spot.exists) { /* where all is read-only, the kernel would not even look */
-		answer(observer, call->id, ENOENT);
 		return;
 	}
 	/* As it would end anyway: git tries whether its own directory is empty. */
