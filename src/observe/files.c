@@ -129,8 +129,10 @@ static bool is_tree(enum trap_kind kind, const struct trap *trap, bool exists,
 		    const struct stat *st)
 {
 	if (exists)
-		return S_ISDIR(st->st_mode) && (kind == TRAP_REMOVE || kind == TRAP_OPEN);
-	return trap->number == SYS_mkdir || trap->number == SYS_mkdirat;
+		return S_ISDIR(st->st_mode) &&
+		       (kind == TRAP_REMOVE || kind == TRAP_OPEN || kind == TRAP_RENAME);
+	return trap->number == SYS_mkdir || trap->number == SYS_mkdirat ||
+	       (trap->kind == TRAP_RENAME && S_ISDIR(st->st_mode));
 }
 
 void judge_hidden(struct observer *observer, const struct seccomp_notif *call,

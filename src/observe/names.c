@@ -385,6 +385,8 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		answer(observer, call->id, ENOENT);
 		return;
 	}
+	if (!to.exists)
+		to.st = from.st; /* which it will be: a directory is granted with all in it */
 	if (!judge_spot(observer, call, trap, TRAP_REMOVE, &from) ||
 	    !judge_spot(observer, call, trap, to.exists ? TRAP_RENAME : TRAP_MAKE, &to))
 		return;
