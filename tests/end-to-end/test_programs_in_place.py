@@ -47,6 +47,7 @@ def furnish(ward, outside):
     commit = 'git add . && git -c user.name=n -c user.email=e commit -q -m one'
     ward.file(outside / 'file', 'old\n')
     ward.file('file', 'mine\n')
+    ward.file('.env', 'KEY=1\n')
     ward.file('tree/a', 'a')
     ward.file('tree/sub/b', 'b', 0o755)
     ward.file('program.c', '#include <stdio.h>\nint main(void) { puts("it works"); return 0; }\n')
@@ -105,7 +106,11 @@ PROGRAMS = {
     'ln': ('ln -s target O/link; ln -f file O/hard 2> /dev/null || cp file O/hard', [], ['write O/link', 'write O/hard'],
            lambda place: os.readlink(place / 'link') == 'target' and text('hard', 'mine\n')(place)),
     'tar': ('tar xf tree.tar -C O', ['tar'], [r'write O/tree/\*\*'], tree('tree')),
-    'rsync': ('rsync -rlt tree/ O/tree/', ['rsync'], [r'write O/tree/\*\*'], text('tree/sub/b', 'b')),
+    'rsync': ('rsync -a tree/ O/tree/', ['rsync'], [r'write O/tree/\*\*'], tree('tree')),
+    'vim': ('vim -es -u NONE -i NONE -n -c "%s/old/new/" -c wq O/file < /dev/null', ['vim'], ['write O/file~', 'write O/file'],
+            text('file', 'new\n')),
+    'access': ('for p in O O/file O/old; do test -w $p; done; ! test -w /proc/version; ! test -w /etc/passwd || test $(id -u) = 0; '
+               '! test -w O/none; ! test -x O/file; ! test -w .env', [], [], lambda place: True),
     'patch': ('patch -s O/file < change.patch', ['patch'], [r'write O/file\.o\w+', 'write O/file'], text('file', 'new\n')),
     'gcc': ('gcc -o O/program program.c; test "$(O/program)" = "it works"', ['gcc'], ['write O/program'],
             lambda place: stat.S_IMODE((place / 'program').stat().st_mode) & 0o111),
