@@ -347,6 +347,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	sandbox->trap_messages = flow->verdict.network == NETWORK_RESTRICTED;
 	/* Whoever runs again after a question shall be told exactly what it met. */
 	sandbox->trap_reads = flow->verdict.trace_reads || flow->result->attempt_count > 0;
+	sandbox->trap_wishes = flow_may_ask_in_place(flow);
 	sandbox->trap_programs = flow_judges_programs(flow);
 	flow_limit_sandbox(flow, sandbox);
 	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));

@@ -68,6 +68,7 @@ struct sandbox {
 	bool trap_allocation;	/* fallocate is shown to the supervisor */
 	bool trap_messages;	/* and sendmsg: datagrams may be allowed somewhere */
 	bool trap_reads;	/* and opens for reading */
+	bool trap_wishes;	/* and what else can wait for an answer: somebody can be asked */
 	bool trap_programs;	/* and execve: a rule is about programs */
 	unsigned require;	/* walls without which nothing is started */
 	struct filter_changes filter;
