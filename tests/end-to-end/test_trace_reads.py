@@ -11,6 +11,7 @@ from support import Terminal
 from test_asking import ASKED, asked, press
 from test_asking_in_place import last_result
 from test_files_in_place import finish, python
+from test_serve import call, serve
 
 MASKED = 'default: secrets are masked'
 
@@ -114,6 +115,8 @@ print("done")'''
 
 
 def test_policy_and_request_say_it_too(ward, secret):
+    answer, = serve(ward, call('run', {'argv': ['cat', '.env'], 'trace_reads': True}))
+    assert [d['object'] for d in answer['result']['attempts'][0]['denials']] == [str(secret)]
     ward.policy('sandbox: {trace_reads: true}\n')
     assert ward.denials('--', 'cat', '.env') == [('read', str(secret))]
     assert 'trace_reads: true' in ward('policy', 'show').out
