@@ -231,7 +231,10 @@ static bool judge_below(struct observer *observer, const struct seccomp_notif *c
 			const struct trap *trap, enum trap_kind kind, uint64_t flags,
 			enum permit_kind needed, const struct hidden *hidden)
 {
-	if (!permit_covers(observer, needed, hidden->found.path))
+	bool whole = trap->kind == TRAP_RENAME && hidden->found.exists &&
+		     S_ISDIR(hidden->found.st.st_mode);
+
+	if (!permit_covers(observer, needed, hidden->found.path, whole))
 		judge_hidden(observer, call, trap, kind, flags,
 			     needed == PERMIT_DELETE ? "delete" : "write", hidden);
 	else if (hidden->error)

@@ -66,8 +66,9 @@ struct observer {
 	struct terms terms;		     /* what answers gave; and from it: */
 	struct host_rules permitted;
 	struct list permitted_sockets;
-	struct permits permits; /* of files */
-	struct lent *lent;	/* connections that may have to be taken back */
+	struct permits permits;		   /* of files */
+	struct never_places *never_places; /* where what nobody can grant lies */
+	struct lent *lent;		   /* connections that may have to be taken back */
 	size_t lent_count;
 	uint64_t lents;	      /* how many there were */
 	int lent_epoll;	      /* -1 until there is one */
