@@ -308,6 +308,19 @@ def test_below_a_masked_directory(desk, vault, what):
             assert path.lstat().st_uid == desk.ward.person.uid
 
 
+def test_a_directory_is_moved_away_only_as_a_whole(desk, vault):
+    """All in it could be read where it comes to lie: a yes to the directory alone is none to that."""
+    traced(desk, '''try: os.rename(sys.argv[1] + "/sso", "mine"); print("moved")
+except OSError as e: print("got", errno.errorcode[e.errno])''', vault)
+    asked(desk, f'write {vault}/sso/**')
+    press(desk, 'o')
+    asked(desk, f'write {vault}/sso\r\n')
+    press(desk, 'y')
+    desk.expect_exact('got EACCES')
+    finish(desk)
+    assert (vault / 'sso/token').exists() and not (desk.ward.work / 'mine').exists()
+
+
 def test_what_a_directory_does_not_show(desk, vault):
     """Something in the masked directory is open, so that it shows that and nothing else."""
     traced(desk, '''p = sys.argv[1]
