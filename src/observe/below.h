@@ -44,6 +44,9 @@ enum below {
 enum below below_find(struct observer *observer, const struct seccomp_notif *call,
 		      const struct trap *trap, const char *text, uint64_t flags,
 		      struct found *ret_found);
+/* Refuses what is not given there in place: false where the path leads below no mask. */
+bool below_refuse(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap, const char *text);
 /* For calls that shape names. directory, path: the arguments that name it. */
 enum below below_find_name(struct observer *observer, const struct seccomp_notif *call,
 			   const struct trap *trap, int directory, int path, const char *text,

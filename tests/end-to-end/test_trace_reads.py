@@ -133,6 +133,11 @@ def test_a_masked_directory_and_what_lies_in_it(ward, vault):
     assert result['stderr'].count('Permission denied') == 6 and 'No such file' not in result['stderr'], result['stderr']
 
 
+def test_a_socket_below_it_is_refused_and_known(ward, vault):
+    script = f'import os, socket; os.chdir("{ward.home}"); socket.socket(socket.AF_UNIX).bind(".azure/s")'
+    assert ward.denials('--', '/usr/bin/python3', '-I', '-c', script) == [('write', f'{vault}/s')]
+
+
 def test_a_link_to_it(ward, vault):
     ward.shell(f'ln -s {vault}/credentials direct; ln -s {vault} through; ln -s direct twice')
     for name in 'direct', 'through/credentials', 'twice':
