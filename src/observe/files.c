@@ -3,6 +3,7 @@
  * here is whether they will refuse, so that the refusal is known exactly, and whether it is ward's
  * or would have come without it. */
 #include "observer.h"
+#include "plain.h"
 #include "../base/path.h"
 
 #include <errno.h>
@@ -394,8 +395,10 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 	}
 	if (!found->exists && may_not_become_repository(observer, call, trap, found->path))
 		return;
-	if (observer->observed->closed_proc && is_process_directory(found->path) &&
-	    is_own_setting(path_last(found->path)))
+	/* The memory of a process is for the wall to refuse: a debugger tries it, and then goes by
+	 * ptrace. */
+	if (observer->observed->closed_proc && found->exists && is_process_directory(found->path) &&
+	    strcmp(path_last(found->path), "mem") != 0)
 		perform_open(observer, call, trap, flags, found, guard);
 	else if (!found->granted && goes_on(observer, flags) &&
 		 !hold_needs_host(observer, found->fd, found->path, guard))
@@ -485,6 +488,25 @@ static void serve_kept(struct observer *observer, const struct seccomp_notif *ca
 		answer(observer, call->id, -r);
 }
 
+/* What the path means to the caller. Of a file that must be new it is not asked first whether it is
+ * there: on ordinary ground whoever makes it is told so. */
+static int find_object(struct observer *observer, const struct seccomp_notif *call, int directory,
+		       const char *text, bool is_new, bool follow, struct found *ret_found)
+{
+	int root = observer->observed->root;
+	const char *rule = NULL;
+
+	if (is_new && !observer->observed->alone &&
+	    plain_find_new(root, (pid_t)call->pid, directory, text, ret_found)) {
+		if (may_write(observer, ret_found->path, &rule) &&
+		    hold_judge(observer, ret_found->path) == GUARD_FREE &&
+		    !guard_is(ret_found->name, "objects") && !guard_is(ret_found->name, "refs"))
+			return 0;
+		close(ret_found->fd);
+	}
+	return caller_find(root, (pid_t)call->pid, directory, text, follow, ret_found);
+}
+
 void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		 const struct trap *trap)
 {
@@ -528,8 +550,10 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 	if (r == 0 && !*text && (trap->kind == TRAP_OPEN || !(flags & AT_EMPTY_PATH)))
 		r = -ENOENT;
 	if (r == 0)
-		r = caller_find(observer->observed->root, (pid_t)call->pid,
-				argument(call, trap->directory, AT_FDCWD), text, follow, &found);
+		r = find_object(observer, call, argument(call, trap->directory, AT_FDCWD), text,
+				trap->kind == TRAP_OPEN &&
+					(flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL),
+				follow, &found);
 	fd = r == 0 ? found.fd : -1;
 	if (r == 0 && !found.exists && below_is_in_shell(observer, found.path)) {
 		close_fd(&fd);

@@ -5,6 +5,7 @@
 
 #include "below.h"
 #include "caller.h"
+#include "face.h"
 #include "hold.h"
 #include "ledger.h"
 #include "network/nameserver.h"
@@ -109,6 +110,7 @@ enum trap_kind {
 	TRAP_CHANGE,	   /* an existing object's mode, owner, times, attributes */
 	TRAP_CHANGE_BY_FD, /* the same of what an fd is open on */
 	TRAP_ALLOCATE,	   /* space without a write */
+	TRAP_UMASK,	   /* what is made for the caller must have it */
 	TRAP_CONNECT,
 	TRAP_BIND,
 	TRAP_SEND,
@@ -183,6 +185,9 @@ void judge_hidden(struct observer *observer, const struct seccomp_notif *call,
 /* Puts an fd of ours into the caller's table as the call's result. -errno where it has no room:
  * then nothing was answered. Takes ownership. */
 int answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
+/* The same in one step, after which we hold the file for a moment longer than the caller waits: for
+ * regular files that nobody can execute. Saves the caller two changes of processes. */
+int answer_with_data(struct observer *observer, uint64_t id, int fd, uint64_t flags);
 /* insert.c: puts an fd of ours into the caller's table under the number, in the place of what it
  * has there. 0 or -errno. */
 int insert_fd(struct observer *observer, const struct seccomp_notif *call, int fd, int number,

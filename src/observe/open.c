@@ -53,10 +53,13 @@ static int create(const struct seccomp_notif *call, const struct trap *trap, int
 	mode_t before = take_umask(call);
 	int fd, errnum;
 
-	/* O_NOFOLLOW would be seen in the file's flags afterwards. */
-	fd = openat(parent, name, (int)(flags | O_EXCL | (CAREFUL & ~O_NOFOLLOW)),
-		    mode_of(call, trap));
-	if (fd < 0 && errno == EEXIST && !(flags & O_EXCL)) /* somebody else was faster */
+	/* O_NOFOLLOW would be seen in the file's flags afterwards. What is new blocks nobody. */
+	fd = openat(parent, name, (int)flags | O_EXCL | O_CLOEXEC | O_NOCTTY, mode_of(call, trap));
+	if (fd >= 0) {
+		umask(before);
+		return fd;
+	}
+	if (errno == EEXIST && !(flags & O_EXCL)) /* somebody else was faster */
 		fd = openat(parent, name, (int)(flags | CAREFUL), mode_of(call, trap));
 	errnum = errno;
 	umask(before);
@@ -191,11 +194,25 @@ static int open_in_host(const struct observer *observer, const struct seccomp_no
 	return finish(fd, flags);
 }
 
+/* A file that nobody can execute before its mode is changed, of which we are told. */
+static bool is_data(const struct seccomp_notif *call, const struct trap *trap,
+		    const struct found *found)
+{
+	const mode_t execute = S_IXUSR | S_IXGRP | S_IXOTH;
+
+	return found->exists ? S_ISREG(found->st.st_mode) && !(found->st.st_mode & execute)
+			     : !(mode_of(call, trap) & execute);
+}
+
 void perform_open(struct observer *observer, const struct seccomp_notif *call,
 		  const struct trap *trap, uint64_t flags, const struct found *found,
 		  enum guard guard)
 {
-	bool host = found->granted || hold_needs_host(observer, found->fd, found->path, guard);
+	/* Where something ordinary is made, whether a holder's mount lies over it shows by itself.
+	 */
+	bool ordinary = !found->exists && (guard == GUARD_FREE || guard == GUARD_OPEN);
+	bool host = found->granted ||
+		    (!ordinary && hold_needs_host(observer, found->fd, found->path, guard));
 	mode_t before;
 	int fd;
 
@@ -234,9 +251,13 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 		fd = reopen(found->fd, flags, 0);
 	} else {
 		fd = create(call, trap, found->fd, found->name, flags);
+		host = fd == -EROFS && hold_needs_host(observer, found->fd, found->path, guard);
+		if (host)
+			fd = open_in_host(observer, call, trap, flags, found);
 	}
 	if (fd >= 0) {
-		fd = answer_with_fd(observer, call->id, fd, flags);
+		fd = is_data(call, trap, found) ? answer_with_data(observer, call->id, fd, flags)
+						: answer_with_fd(observer, call->id, fd, flags);
 		if (fd == 0)
 			return;
 		if (!found->exists && !host) /* without room the kernel makes no file */
