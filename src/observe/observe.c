@@ -264,6 +264,7 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 	raise_files(observer);
 	connects_begin();
 	observer->observed = observed;
+	observer->never_places = never_new();
 	observer->dial_timer = observer->terms.timer = observer->lent_epoll = -1;
 	observer->epoll = epoll_create1(EPOLL_CLOEXEC);
 	observer->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -289,6 +290,7 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 	}
 	if (observed->published && observed->published->count > 0)
 		relay_adopt(network_relay(observer), observed->published);
+	observer->shells = below_has_shells(observed);
 	hold_begin(observer);
 	terms_begin(observer);
 	*ret_observer = observer;

@@ -67,12 +67,14 @@ struct observer {
 	struct terms terms;		     /* what answers gave; and from it: */
 	struct host_rules permitted;
 	struct list permitted_sockets;
-	struct permits permits; /* of files */
-	struct lent *lent;	/* connections that may have to be taken back */
+	struct permits permits;		   /* of files */
+	struct never_places *never_places; /* where what nobody can grant lies */
+	struct lent *lent;		   /* connections that may have to be taken back */
 	size_t lent_count;
 	uint64_t lents;	      /* how many there were */
 	int lent_epoll;	      /* -1 until there is one */
 	struct list granted;  /* wishes that were */
+	bool shells;	      /* masked directories that show some of what they hold */
 	struct copies copies; /* of files that were granted to be read */
 	struct rlimit files;  /* that may be open at once, as it was before */
 	struct dial *dials;   /* connections that are made outside */

@@ -143,26 +143,27 @@ static int open_process(const struct observer *observer, pid_t tid, const struct
 static int open_granted(const struct observer *observer, const struct seccomp_notif *call,
 			const struct trap *trap, uint64_t flags, const struct found *found)
 {
+	bool check = !(observer->observed->unchecked & CHECK_BIT(CHECK_KINDS));
 	_cleanup_close_ int object = -1, fd = -1;
 	struct stat st;
 	mode_t before;
 
 	if (!found->exists) {
-		object = permit_open_parent(found->path, found->fd);
+		object = permit_open_parent(observer, found->path, found->fd);
 		fd = object < 0 ? object : create(call, trap, object, found->name, flags);
 	} else {
 		object = permit_open_found(observer, found);
 		if (object < 0 || fstat(object, &st) < 0)
 			return object < 0 ? object : -errno;
 		/* To open a device, or a pipe, is to act on it. */
-		if (!S_ISREG(st.st_mode) &&
+		if (check && !S_ISREG(st.st_mode) &&
 		    !(S_ISDIR(st.st_mode) && (flags & O_TMPFILE) == O_TMPFILE))
 			return -EACCES;
 		before = take_umask(call);
 		fd = reopen(object, flags, mode_of(call, trap));
 		umask(before);
 	}
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)))
+	if (fd >= 0 && (fstat(fd, &st) < 0 || (check && !S_ISREG(st.st_mode))))
 		return -EACCES;
 	return STEAL_FD(fd);
 }
@@ -227,7 +228,8 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 		fd = -EEXIST;
 	} else if (found->exists && S_ISLNK(found->st.st_mode)) {
 		fd = -ELOOP;
-	} else if (found->exists && !S_ISREG(found->st.st_mode)) {
+	} else if (found->exists && !S_ISREG(found->st.st_mode) &&
+		   !(host && observer->observed->unchecked & CHECK_BIT(CHECK_KINDS))) {
 		fd = host && S_ISDIR(found->st.st_mode)
 			     ? (found->granted ? open_in_host(observer, call, trap, flags, found)
 					       : -EOPNOTSUPP)
@@ -264,11 +266,25 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 	answer(observer, call->id, -fd);
 }
 
+/* The only kind of file that has no name to be judged by, and can be opened again. By now the
+ * number may mean another one, which we must not open for the caller. */
+static bool is_own_pipe(const struct observer *observer, int fd)
+{
+	char link[64], text[16];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return (readlink(link, text, sizeof(text)) > 6 && strncmp(text, "pipe:[", 6) == 0) ||
+	       observer->observed->unchecked & CHECK_BIT(CHECK_KINDS);
+}
+
 void perform_reopen(struct observer *observer, const struct seccomp_notif *call, uint64_t flags,
 		    int number)
 {
 	_cleanup_close_ int copy = caller_fd((pid_t)call->pid, number);
-	int fd = copy < 0 ? -ENOENT : reopen(copy, flags, 0);
+	int fd = copy < 0			      ? -ENOENT
+		 : !still_waiting(observer, call->id) ? -EINTR
+		 : !is_own_pipe(observer, copy)	      ? -ENXIO
+						      : reopen(copy, flags, 0);
 
 	close_fd(&copy);
 	if (fd >= 0)
