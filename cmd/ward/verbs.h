@@ -11,4 +11,5 @@ int verb_policy(int argc, char **argv);
 int verb_serve(int argc, char **argv);
 int verb_grants(int argc, char **argv);
 int verb_session(int argc, char **argv);
+int verb_caches(int argc, char **argv);
 int verb_doctor(int argc, char **argv);

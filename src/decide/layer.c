@@ -224,6 +224,7 @@ static const struct key sandbox_keys[] = {
 	{"network", read_network, 0},	     {"sockets", read_list, SET_SOCKET},
 	{"limits", read_limits, 0},	     {"environment", read_environment, 0},
 	{"require", read_list, SET_REQUIRE}, {"syscalls", read_calls, 0},
+	{"caches", read_value, SET_CACHES},
 };
 
 static int read_sandbox(struct reading *reading, const struct node *node, enum setting_kind kind)

@@ -3,6 +3,7 @@
  * are built from. */
 #include "permissions.h"
 #include "byproducts.h"
+#include "caches.h"
 #include "network.h"
 #include "secrets.h"
 #include "sockets.h"
@@ -53,9 +54,9 @@ static void deny_ssh(const char *home, struct permissions *permissions)
 		closedir(directory);
 }
 
-/* Most places in the table do not exist: one reading of the home directory spares a look at each.
+/* Most places in the tables do not exist: one reading of the home directory spares a look at each.
  */
-static void deny_home(const char *home, struct permissions *permissions)
+static void deny_home(const char *home, bool own, struct permissions *permissions)
 {
 	_cleanup_list_ struct list present = {0};
 	DIR *directory = opendir(home);
@@ -74,6 +75,8 @@ static void deny_home(const char *home, struct permissions *permissions)
 	}
 	if (directory)
 		closedir(directory);
+	if (own)
+		caches_note(home, &present, &permissions->caches);
 	if (!directory || list_has(&present, ".ssh"))
 		deny_ssh(home, permissions);
 }
@@ -139,7 +142,7 @@ static void deny_defaults(const struct surroundings *surroundings, const char *w
 		for (size_t before = 0; before < i && homes[i]; before++)
 			again = again || (homes[before] && strcmp(homes[before], homes[i]) == 0);
 		if (homes[i] && homes[i][0] == '/' && !again)
-			deny_home(homes[i], permissions);
+			deny_home(homes[i], /* own= */ i == 0, permissions);
 	}
 	deny_own(surroundings, homes, ELEMENTS(homes), permissions);
 	by_products_add(surroundings->home, &permissions->by_products);

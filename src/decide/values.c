@@ -16,6 +16,7 @@ static const char *const names[] = {
 	[SET_APPROVAL] = "approval",
 	[SET_LEVEL] = "level",
 	[SET_NETWORK] = "network.mode",
+	[SET_CACHES] = "caches",
 	[SET_READ] = "files.read",
 	[SET_READ_ONLY] = "files.read_only",
 	[SET_WRITE] = "files.write",
@@ -202,6 +203,9 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 	case SET_NETWORK:
 		return check_word(text, network_from_name(text), "a network mode",
 				  "write none, restricted or full", ret_number, ret_error);
+	case SET_CACHES:
+		return check_word(text, caches_from_name(text), "a way with caches",
+				  "write private or off", ret_number, ret_error);
 	case SET_READ:
 	case SET_WRITE:
 	case SET_READ_ONLY:

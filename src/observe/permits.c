@@ -94,9 +94,16 @@ static bool is_beyond(const char *path)
 	       path_is_under(path, "/sys") || path_is_under(path, "/run");
 }
 
+/* In a layer over a cache: what is seen of it inside the host does not have. */
+static bool is_layer(const struct area *area)
+{
+	return area && area->rule && strcmp(area->rule, AREA_LAYER) == 0;
+}
+
 bool permit_never(const struct observer *observer, const char *path)
 {
-	return is_beyond(path) || path_is_among(path, observer->observed->never);
+	return is_beyond(path) || path_is_among(path, observer->observed->never) ||
+	       is_layer(areas_find(observer->observed->areas, path));
 }
 
 /* Something in the tree that is closed by itself. */
@@ -105,7 +112,8 @@ static bool is_closed_within(const struct observer *observer, const struct permi
 {
 	const struct area *area = areas_find(observer->observed->areas, path);
 
-	return area && area->state != STATE_WRITABLE && strlen(area->path) > strlen(permit->path);
+	return area && strlen(area->path) > strlen(permit->path) &&
+	       (area->state != STATE_WRITABLE || is_layer(area));
 }
 
 static bool is_meant(const struct observer *observer, const struct permit *permit, const char *path)
