@@ -215,9 +215,9 @@ static int open_one(int caches, const char *id, struct cache *ret_cache, char **
 		*ret_workspace = strdup("");
 	ret_cache->workspace = *ret_workspace;
 	ret_cache->gone = stat(*ret_workspace, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
-	if (fstat(fd, &st) == 0)
-		ret_cache->used = st.st_mtime;
 	look(fd, ret_cache);
+	if (ret_cache->slots == 0 && fstat(fd, &st) == 0)
+		ret_cache->used = st.st_mtime;
 	return fd;
 }
 
