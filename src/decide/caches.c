@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of caches, and which of them get a layer. */
+/* The table of caches, and which of them get a layer. Not in it is where programs are installed to
+ * be called from outside (.cargo/bin, .local/bin): a layer would make that look done. */
 #include "caches.h"
 #include "../base/path.h"
 
@@ -27,8 +28,8 @@ static const struct {
 	{".cache", parts_of_cache},
 	/* JavaScript */
 	{".npm", NULL},
-	{".yarn", NULL},
-	{".local/share/pnpm", NULL},
+	{".yarn/berry", NULL},
+	{".local/share/pnpm/store", NULL},
 	{".bun/install/cache", NULL},
 	{".node-gyp", NULL},
 	{".electron", NULL},

@@ -7,6 +7,7 @@ import shutil
 import signal
 import stat
 import time
+import zipfile
 
 import pytest
 
@@ -262,3 +263,69 @@ def test_a_person_is_not_asked_about_a_cache(ward):
     assert printed.strip() == 'x', printed
     desk.close(force=True)
     assert sorted(path.name for path in (ward.home / '.npm').iterdir()) == ['old']
+
+
+def tool(ward, *command, **how):
+    """Runs it as a plain command, permitted by a rule; nothing but the network may be refused."""
+    ward.policy(f'rules: [{{command: "{command[0]} **", do: allow, why: the test}}]\n')
+    result = ward.result('--', *command, timeout=180, **how)
+    assert result['exit_code'] == 0, result['aggregated_output'][-3000:]
+    assert [denial for denial in result['attempts'][0]['denials'] if denial['operation'] != 'connect'] == []
+    return result['stdout']
+
+
+def test_npm_installs_a_package(untouched):
+    needs('npm')
+    untouched.file('dep/package.json', '{"name": "dep", "version": "1.0.0", "main": "index.js"}')
+    untouched.file('dep/index.js', 'module.exports = 7')
+    untouched.file('app/package.json', '{"name": "app", "version": "1.0.0"}')
+    tool(untouched, 'npm', 'pack', '--silent', '--offline', './dep')
+    npm = ['npm', 'install', '--offline', '--no-audit', '--no-fund', '--update-notifier=false']
+    tool(untouched, *npm, '../dep-1.0.0.tgz', cwd=untouched.work / 'app')
+    assert untouched.sh('node -p "require(\'dep\')"', cwd=untouched.work / 'app').out == '7\n'
+    assert 'content-v2' in untouched.run('ls', untouched.home / '.npm/_cacache', cwd=untouched.work / 'app').out
+
+
+def test_pip_installs_a_wheel_and_keeps_its_cache(untouched):
+    needs('pip3')
+    wheel = untouched.work / 'thing-1.0-py3-none-any.whl'
+    with zipfile.ZipFile(wheel, 'w') as archive:
+        archive.writestr('thing.py', 'x = 7\n')
+        archive.writestr('thing-1.0.dist-info/METADATA', 'Metadata-Version: 2.1\nName: thing\nVersion: 1.0\n')
+        archive.writestr('thing-1.0.dist-info/WHEEL', 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n')
+        archive.writestr('thing-1.0.dist-info/RECORD', '')
+    untouched.person.own(wheel)
+    tool(untouched, 'pip3', 'install', '--no-index', '--root-user-action=ignore', '--target', 'lib', './' + wheel.name)
+    assert untouched.sh('PYTHONPATH=lib python3 -c "import thing; print(thing.x)"').out == '7\n'
+    cached = 'import pip._internal.utils.filesystem as f, os; print(f.check_path_owner(os.path.expanduser("~/.cache/pip")))'
+    assert untouched.run('python3', '-c', cached).out == 'True\n'
+
+
+def test_go_builds_with_its_cache(untouched):
+    needs('go')
+    untouched.file('go.mod', 'module m\ngo 1.19\n')
+    untouched.file('main.go', 'package main\nimport "fmt"\nfunc main() { fmt.Println(7) }\n')
+    tool(untouched, 'go', 'build', '-o', 'm', '.')
+    assert untouched.sh('./m').out == '7\n'
+    assert untouched.run('ls', untouched.home / '.cache/go-build').out != ''
+
+
+def test_cargo_builds_and_locks_its_cache(ward):
+    needs('cargo')
+    fill(ward, '.cargo/registry/old', '.cargo/.package-cache', '.cache/old')
+    before = picture(ward.home)
+    ward.file('Cargo.toml', '[package]\nname = "m"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nd = { path = "d" }\n')
+    ward.file('src/main.rs', 'fn main() { println!("{}", d::seven()); }\n')
+    ward.file('d/Cargo.toml', '[package]\nname = "d"\nversion = "0.1.0"\nedition = "2021"\n')
+    ward.file('d/src/lib.rs', 'pub fn seven() -> u8 { 7 }\n')
+    tool(ward, 'cargo', 'build', '-q', '--offline')
+    assert ward.sh('target/debug/m').out == '7\n'
+    assert picture(ward.home) == before
+
+
+def test_ccache_keeps_what_it_compiled(untouched):
+    needs('ccache', 'gcc')
+    untouched.file('a.c', 'int main(void) { return 0; }\n')
+    tool(untouched, 'ccache', 'gcc', '-c', 'a.c')
+    tool(untouched, 'ccache', 'gcc', '-c', 'a.c')
+    assert 'Hits' in tool(untouched, 'ccache', '-s')
