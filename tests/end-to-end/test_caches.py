@@ -60,6 +60,31 @@ mv new newer && ln newer second && ln -s second third && touch -d 2001-01-01 new
     assert untouched.sh('cat ~/.cache/tool/old').code != 0  # it stays removed
 
 
+CHANGES = '''
+import mmap, os
+old = os.path.expanduser("~/.npm/old")
+reader = os.open(old, os.O_RDONLY)
+again = os.open(f"/proc/self/fd/{reader}", os.O_RDWR)
+os.write(again, b"R")
+both = os.open(os.path.expanduser("~/.cargo/registry/old"), os.O_RDWR)
+memory = mmap.mmap(both, 4)
+memory[:4] = b"MAPS"
+memory.flush()
+tool = os.path.expanduser("~/.cache/tool")
+os.utime(tool + "/old", (1, 1)); os.chmod(tool + "/old", 0o600); os.chmod(tool, 0o700); os.chown(tool, os.getuid(), os.getgid())
+os.setxattr(tool + "/old", "user.x", b"y"); os.truncate(tool + "/old", 1); os.fsync(both)
+os.rename(tool + "/old", old)
+print(open(old).read(), oct(os.stat(old).st_mode), os.stat(old).st_mtime, os.listxattr(old), os.path.exists(tool + "/old"))
+'''
+
+
+def test_no_way_of_changing_a_file_changes_the_real_one(untouched):
+    done = untouched.python(CHANGES)
+    assert done.code == 1 and 'OSError: [Errno 18]' in done.err, done  # from one cache to another is as from disk to disk
+    done = untouched.python(CHANGES.replace('os.rename(tool + "/old", old)', 'old = tool + "/old"'))
+    assert done.code == 0 and done.out.split()[:2] == ['r', '0o100600'] and done.out.split()[-2:] == ["['user.x']", 'True'], done
+
+
 def test_every_cache_that_is_there_gets_a_layer_and_nothing_else(untouched):
     done = untouched.sh('for d in .cache .npm .cargo/registry .cargo .; do echo x > ~/$d/x && echo $d; done')
     assert done.out.split() == ['.cache', '.npm', '.cargo/registry']
