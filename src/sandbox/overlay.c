@@ -11,11 +11,14 @@
 #include "stage.h"
 #include "../sys/kernel.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #define SLOT_PLACE STORE "/slot"
 #define HOME_PLACE STORE "/home"
@@ -60,7 +63,7 @@ static int set_read_only(int fs, int lower, int upper)
 /* A mount without a place. work: -1 for one to be read only. */
 static int make_overlay(int lower, int upper, int work)
 {
-	int fs = sys_fsopen("overlay"), mount = -1;
+	int fs = sys_fsopen("overlay"), mount = -1, errnum;
 
 	if (fs >= 0 &&
 	    (work < 0 ? set_read_only(fs, lower, upper) : set_writable(fs, lower, upper, work)) ==
@@ -68,7 +71,9 @@ static int make_overlay(int lower, int upper, int work)
 	    sys_fsconfig(fs, FS_FLAG, "userxattr", NULL) == 0 &&
 	    sys_fsconfig(fs, FS_CREATE, NULL, NULL) == 0)
 		mount = sys_fsmount(fs, MOUNT_NOSUID | MOUNT_NODEV);
+	errnum = errno;
 	close_fd(&fs);
+	errno = errnum;
 	return mount;
 }
 
@@ -143,6 +148,57 @@ static int open_overlay(const struct sandbox *sandbox, int slot)
 	return overlay;
 }
 
+/* The directory of the slot's upper one for what lies at path in the home; made where it is not
+ * there and mode is given. */
+static int open_upper(int slot, const char *path, mode_t mode)
+{
+	int at = open_directory(slot, "upper");
+	char name[NAME_MAX + 1];
+
+	while (at >= 0 && *path) {
+		size_t length = strcspn(path, "/");
+		int next = -1;
+
+		snprintf(name, sizeof(name), "%.*s", (int)length, path);
+		path += length + (path[length] == '/');
+		if (mode && mkdirat(at, name, *path ? 0755 : mode) == 0 && !*path)
+			(void)!fchmodat(at, name, mode, 0); /* whatever the umask is */
+		next = open_directory(at, name);
+		close_fd(&at);
+		at = next;
+	}
+	return at;
+}
+
+/* Where something is mounted in the home, the kernel makes no overlay of it: then each cache has
+ * one of its own. */
+static int put_alone(const struct sandbox *sandbox, int slot, size_t number)
+{
+	const char *path = sandbox->caches->items[number];
+	int target = sys_openat2(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+				 RESOLVE_NO_SYMLINKS),
+	    upper = -1, work = -1, overlay = -1;
+	bool writes = !sandbox->caches_read_only;
+	char name[32];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "work-%zu", number);
+	if (target >= 0 && fstat(target, &st) == 0 && st.st_uid == geteuid())
+		upper = open_upper(slot, path + strlen(sandbox->cache_home) + 1,
+				   writes ? st.st_mode & 0777 : 0);
+	if (upper >= 0 && writes && (mkdirat(slot, name, 0700) == 0 || errno == EEXIST))
+		work = open_directory(slot, name);
+	if (upper >= 0 && (work >= 0 || !writes))
+		overlay = make_overlay(target, upper, work);
+	if (overlay >= 0 &&
+	    sys_move_mount(overlay, "", target, "", MOUNT_FROM_EMPTY | MOUNT_TO_EMPTY) < 0)
+		close_fd(&overlay);
+	close_fd(&work);
+	close_fd(&upper);
+	close_fd(&target);
+	return overlay;
+}
+
 uint64_t stage_caches(const struct sandbox *sandbox, unsigned walls, int trees[static CACHES_MOST])
 {
 	int slot = -1, overlay = -1;
@@ -155,9 +211,10 @@ uint64_t stage_caches(const struct sandbox *sandbox, unsigned walls, int trees[s
 	slot = open_slot(sandbox->cache_slot);
 	if (slot >= 0)
 		overlay = open_overlay(sandbox, slot);
-	for (size_t i = 0; overlay >= 0 && i < MIN(sandbox->caches->count, (size_t)CACHES_MOST);
-	     i++) {
-		trees[i] = put_in_place(overlay, sandbox->cache_home, sandbox->caches->items[i]);
+	for (size_t i = 0; slot >= 0 && i < MIN(sandbox->caches->count, (size_t)CACHES_MOST); i++) {
+		trees[i] = overlay >= 0 ? put_in_place(overlay, sandbox->cache_home,
+						       sandbox->caches->items[i])
+					: put_alone(sandbox, slot, i);
 		if (trees[i] >= 0)
 			standing |= UINT64_C(1) << i;
 	}
@@ -168,4 +225,33 @@ uint64_t stage_caches(const struct sandbox *sandbox, unsigned walls, int trees[s
 	close_fd(&overlay);
 	close_fd(&slot);
 	return standing;
+}
+
+static int try_layer(const char *path)
+{
+	const struct ground ground = {.uid = geteuid(), .gid = getegid()};
+	struct failure failure = {0};
+	int directory, overlay = -1;
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return errno;
+	if (stage_identity(&ground, &failure) < 0)
+		return failure.errnum;
+	directory = open_directory(AT_FDCWD, path); /* by a mount of our own namespace */
+	overlay =
+		make_overlay(open_directory(directory, "lower"), open_directory(directory, "upper"),
+			     open_directory(directory, "work"));
+	return overlay < 0 ? errno : 0;
+}
+
+int sandbox_try_layer(const char *directory)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0)
+		_exit(try_layer(directory));
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		return -errno;
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
 }

@@ -131,6 +131,9 @@ int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct e
  * with ERESTART that this machine refuses a wall: begin again, and it is left out. */
 int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
 		    struct error **ret_error);
+/* Whether this machine gives a layer over a cache, by making one of what lies in the directory:
+ * lower, upper and work. 0 or -errno. */
+int sandbox_try_layer(const char *directory);
 /* Closes all of it, which ends whatever is left of the sandbox, and waits for that. */
 void entry_done(struct entry *entry);
 #define ENTRY_NONE                         \

@@ -29,7 +29,7 @@ def picture(path):
             whole = os.path.join(top, name)
             about = os.lstat(whole)
             content = hashlib.sha256(open(whole, 'rb').read()).hexdigest() if stat.S_ISREG(about.st_mode) else ''
-            seen[whole] = (about.st_mode, about.st_uid, about.st_mtime_ns, about.st_ctime_ns, about.st_ino, content,
+            seen[whole] = (about.st_mode, about.st_uid, about.st_mtime_ns, about.st_ctime_ns if name != '.' or top != str(path) else 0, about.st_ino, content,
                            os.listxattr(whole, follow_symlinks=False))
     return seen
 
@@ -254,6 +254,23 @@ def test_list_and_clear(untouched):
     assert untouched.sh('ls ~/.npm').out == 'old\n'
     for words in (['clear', 'a', 'b'], ['clear', '--all', 'a'], ['what'], ['--all']):
         assert untouched('caches', *words).code == 125, words
+
+
+def test_where_something_is_mounted_in_the_home_each_cache_has_its_own(untouched):
+    if not untouched.person.is_root:
+        pytest.skip('only root mounts there')
+    def sh(script):
+        (untouched.home / 'mounted').mkdir()
+        done = untouched.shell(f"unshare -m sh -c 'mount -t tmpfs none ~/mounted && $WARD run -- {script}'")
+        (untouched.home / 'mounted').rmdir()
+        return done
+    before = os.stat(untouched.home)
+    done = sh('sh -c "cat ~/.npm/old; echo x > ~/.npm/x; echo y > ~/.cargo/registry/y; mkdir ~/.cache/d; ls ~/.npm ~/.cargo/registry ~/.cache"')
+    assert done.out.split() == ['real', *'/.cache: d tool /.cargo/registry: old y /.npm: old x'.replace('/.', f'{untouched.home}/.').split()], done
+    assert sh('sh -c "ls -A ~/.npm; cat /proc/self/mountinfo"').out.count(' overlay none rw') == 3
+    assert sh('ls ~/.npm').out == 'old\nx\n'  # which only reads
+    assert untouched.sh('ls ~/.npm ~/.cache').out.split()[1:3] == ['d', 'tool']  # the same layer, without the mount
+    os.utime(untouched.home, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def test_what_is_not_used_goes_away(untouched):
