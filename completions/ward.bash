@@ -33,7 +33,7 @@ _ward()
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy grants session caches serve --help --version' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy grants session caches serve hook --help --version' -- "$word")
 		return
 	fi
 
@@ -88,7 +88,7 @@ _ward()
 			;;
 		-c | --agent | --session | --tool | --call-id | --turn | --reason) return ;;
 		*)
-			words="${with_value} --login --json --quiet --no-pty --"
+			words="${with_value} --login --json --quiet --no-pty --trace-reads --"
 			[[ $verb == check ]] && words='--json --batch --'
 			;;
 		esac

@@ -169,6 +169,7 @@ int flow_judge(struct flow *flow, struct error **ret_error)
 			   flow_is_altered(flow->request),
 		.grants = &flow->grants,
 		.granted = &flow->granted,
+		.kept = &flow->kept,
 		.answered = flow->answered,
 	};
 	int r;
@@ -187,6 +188,12 @@ static int look(struct flow *flow, struct error **ret_error)
 	struct decision *decision;
 	int r = 0;
 
+	if (flow->session.id) {
+		_cleanup_free_ char *answers = grants_file(flow->own_state, flow->session.id);
+
+		/* Before they are read: see flow_recall. */
+		(void)!stat(answers, &flow->answers);
+	}
 	parse_request(flow->arena, flow->request, &flow->plan);
 	assess_plan(flow->arena, &flow->plan, &flow->assessment);
 	approval_key_make(flow->request, &flow->plan, &flow->key);
@@ -340,6 +347,9 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.filter = {permissions->allow_calls, permissions->deny_calls},
 	};
 	sandbox->trap_messages = flow->verdict.network == NETWORK_RESTRICTED;
+	/* Whoever runs again after a question shall be told exactly what it met. */
+	sandbox->trap_reads = flow->verdict.trace_reads || flow->result->attempt_count > 0;
+	sandbox->trap_programs = flow_judges_programs(flow);
 	flow_limit_sandbox(flow, sandbox);
 	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));
 	if (sandbox->terminal)
@@ -386,6 +396,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	for (size_t i = 0; i < flow->masks.count; i++)
 		if (mask_hides(&flow->masks.items[i]) && flow->masks.items[i].kind != MASK_TEXT)
 			list_add(&flow->mask_paths, flow->masks.items[i].path);
+	flow->traced = sandbox->trap_reads && flow->entry.listener >= 0;
 	if (r == 0) {
 		flow_note_caches(flow);
 		flow_notice_walls(flow);
@@ -431,6 +442,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.tmp = flow->entry.lost & WALL_BIT(WALL_TMP) ? flow->session.tmp : NULL,
 		.areas = &flow->masks.areas,
 		.guarded = flow->entry.walls & WALL_BIT(WALL_GUARD) ? &flow->masks.trees : NULL,
+		.closed_proc = flow->entry.walls & WALL_BIT(WALL_PROC) && flow->identity.uid == 0,
 		.own_mounts = flow->masks.guarded && (flow->entry.walls & masked) == masked,
 		.company = flow->company,
 		.quarantine = flow->quarantine,
@@ -438,6 +450,9 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.published = &flow->published,
 		.restricted = flow->verdict.network == NETWORK_RESTRICTED,
 		.asks = flow_may_ask_in_place(flow),
+		.answers = {flow_answers_changed, flow_answer_holds, flow},
+		.given = &flow->verdict.permissions.given,
+		.fixed = &flow->verdict.permissions.fixed,
 		.never = &flow->verdict.permissions.never,
 		.by_products = &flow->verdict.permissions.by_products,
 		.sockets = &flow->verdict.permissions.sockets,
@@ -446,6 +461,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.masks = &flow->masks,
 		.pidfd = flow->entry.walls & WALL_BIT(WALL_PID_NAMESPACE) ? flow->entry.pidfd : -1,
 		.control = flow->entry.control,
+		.programs = flow_programs(flow),
 		.disk = flow->verdict.limits.disk,
 	};
 	if (flow->entry.walls & WALL_BIT(WALL_TMP) && !list_has(&flow->masks.writable, "/tmp"))
@@ -465,10 +481,9 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	flow->run = NULL;
 	if (flow->observer) /* however it ended */
 		observer_end(flow->observer, &flow->result->warnings);
-	if (r == 0 && flow->observer) {
-		*ret_error = observer_take_failure(flow->observer);
-		r = *ret_error ? -(*ret_error)->code : 0;
-	}
+	/* What was refused until then is told all the same. */
+	if (r == 0 && flow->observer && !flow->failure)
+		flow->failure = observer_take_failure(flow->observer);
 	return r;
 }
 
@@ -497,6 +512,7 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 	uint64_t beyond = 0, unread = 0;
 
 	attempt->level = flow->verdict.level;
+	attempt->traced = flow->traced;
 	wall_names(flow->entry.walls, &attempt->walls);
 	for (size_t i = 0; i < flow->mask_paths.count; i++)
 		list_add(&attempt->masks, flow->mask_paths.items[i]);
@@ -546,6 +562,7 @@ static void forget_attempt(struct flow *flow)
 
 	observer_free(flow->observer);
 	flow->observer = NULL;
+	flow->told_silenced = false;
 	publish_done(&flow->published);
 	entry_done(&flow->entry);
 	streams_done(&flow->streams);
@@ -732,6 +749,7 @@ void flow_run(const struct request *request, const struct audience *audience,
 	approval_key_done(&flow.key);
 	grants_done(&flow.grants);
 	list_done(&flow.granted);
+	list_done(&flow.kept);
 	list_done(&flow.asked);
 	list_done(&flow.refused);
 	list_done(&flow.remarks);
@@ -742,6 +760,8 @@ void flow_run(const struct request *request, const struct audience *audience,
 	list_done(&flow.mask_paths);
 	list_done(&flow.caches);
 	list_done(&flow.writable);
+	list_done(&flow.program_rules);
+	list_done(&flow.candidates);
 	buffer_done(&flow.users);
 	buffer_done(&flow.groups);
 	free(flow.state);

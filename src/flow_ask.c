@@ -4,15 +4,18 @@
 #include "flow_state.h"
 #include "base/escape.h"
 #include "base/id.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "decide/remember.h"
 #include "escalate/explain.h"
 #include "escalate/keep.h"
+#include "record/asked.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { ATTEMPTS = 8 };
 
@@ -27,7 +30,7 @@ static const char *const scope_names[] = {[SCOPE_ONCE] = "once",
 
 /* On record, remembered, and among the decisions; only then does it take effect. */
 static int settle(struct flow *flow, const char *stage, const struct ask *question,
-		  const struct answer *answer, struct list *grants, struct error **ret_error)
+		  struct answer *answer, struct list *grants, struct error **ret_error)
 {
 	const struct approval_key exact = {.text = flow->key.exact, .exact = flow->key.exact};
 	const struct approval_key *key =
@@ -42,6 +45,8 @@ static int settle(struct flow *flow, const char *stage, const struct ask *questi
 	int r = 0;
 
 	id_make(id);
+	if (answer->scope == SCOPE_TIME)
+		answer->expires = time(NULL) + (int64_t)answer->seconds;
 
 	if (answer->unsandboxed && !list_has(grants, "unsandboxed"))
 		list_add(grants, "unsandboxed");
@@ -68,12 +73,19 @@ static int settle(struct flow *flow, const char *stage, const struct ask *questi
 	decision->by = answer->by ? strdup(answer->by) : NULL;
 	decision->scope = answer->kind == ANSWER_NOBODY ? NULL : strdup(scope_names[answer->scope]);
 	decision->grant = kept ? strdup(id) : NULL;
+	if (kept) {
+		answer->grant = strdup(id);
+		flow_recall(flow);
+	}
 	if (answer->kind != ANSWER_APPROVE)
 		return 0;
 	flow->answered = true;
-	for (size_t i = 0; i < grants->count; i++)
+	for (size_t i = 0; i < grants->count; i++) {
 		if (!list_has(&flow->granted, grants->items[i]))
 			list_add(&flow->granted, grants->items[i]);
+		if (kept && !list_has(&flow->kept, grants->items[i]))
+			list_add(&flow->kept, grants->items[i]);
+	}
 	return 0;
 }
 
@@ -127,7 +139,8 @@ bool flow_may_ask_in_place(const struct flow *flow)
  * there is none that allows what something speaks against; and none that would forbid a command for
  * the sake of one thing that it wants. */
 struct rules {
-	char *file, *always, *never, *whole_set;
+	char *file, *always, *never;
+	struct list extents;
 };
 
 static void rules_done(struct rules *rules)
@@ -135,12 +148,15 @@ static void rules_done(struct rules *rules)
 	free(rules->file);
 	free(rules->always);
 	free(rules->never);
-	free(rules->whole_set);
+	list_done(&rules->extents);
 }
 
 static void offer_rules(const struct flow *flow, struct ask *question, struct rules *rules)
 {
-	bool harmless = flow->assessment.class == CLASS_SAFE;
+	/* A rule about a program is lifted by changing that rule. */
+	bool harmless = flow->assessment.class == CLASS_SAFE &&
+			(question->grants->count == 0 ||
+			 strncmp(question->grants->items[0], "exec ", 5) != 0);
 	_cleanup_free_ char *why = NULL;
 	char now[TIME_TEXT];
 
@@ -154,21 +170,29 @@ static void offer_rules(const struct flow *flow, struct ask *question, struct ru
 	if (harmless)
 		question->always_rule = rules->always =
 			remember_rule(VERDICT_ALLOW, flow->key.covers, question->grants, why);
-	if (harmless && question->set)
-		question->set_rule = rules->whole_set =
-			remember_rule(VERDICT_ALLOW, flow->key.covers, question->set_grants, why);
+	for (size_t i = 0; harmless && i < question->extent_count; i++) {
+		struct extent *extent = &question->extents[i];
+
+		list_take(&rules->extents,
+			  remember_rule(VERDICT_ALLOW, flow->key.covers, extent->grants, why));
+		extent->rule = rules->extents.items[i];
+	}
 	if (question->kind != ASK_IN_PLACE)
 		question->never_rule = rules->never =
 			remember_rule(VERDICT_DENY, flow->key.covers, NULL, why);
 }
 
-/* What was chosen is all of the set: from here on that is what was asked for. */
-static void take_set(struct ask *question, struct list *grants)
+/* What was chosen may be wider or narrower: from here on that is what was asked for. */
+static void take_extent(struct ask *question, size_t number, struct list *grants)
 {
+	const struct extent *extent = &question->extents[number];
+	struct list taken = {0};
+
+	for (size_t i = 0; i < extent->grants->count; i++)
+		list_add(&taken, extent->grants->items[i]);
 	list_done(grants);
-	for (size_t i = 0; i < question->set_grants->count; i++)
-		list_add(grants, question->set_grants->items[i]);
-	question->always_rule = question->set_rule;
+	*grants = taken;
+	question->always_rule = extent->rule;
 }
 
 /* The hosts are those that the person has left or written there. */
@@ -219,8 +243,9 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 			ret_error);
 	if (r == 0)
 		r = ask_terminal(question, ret_answer, ret_error);
-	if (r == 0 && ret_answer->whole_set)
-		take_set(question, grants);
+	/* A no is to what was wanted. */
+	if (r == 0 && ret_answer->kind == ANSWER_APPROVE && ret_answer->extent != question->extent)
+		take_extent(question, ret_answer->extent, grants);
 	if (r == 0 && question->domains)
 		take_domains(ret_answer, grants);
 	return r < 0 ? r : settle(flow, stage, question, ret_answer, grants, ret_error);
@@ -248,6 +273,29 @@ static int reject(struct flow *flow, const struct answer *answer, struct error *
 			  flow->key.covers ? flow->key.covers : "...");
 }
 
+/* The program that calls ward has asked its user: what was put there, and nothing else, is
+ * answered. 1: so it is. */
+static int take_asked(struct flow *flow, struct error **ret_error)
+{
+	_cleanup_free_ char *by = NULL;
+	struct ask question = {.kind = ASK_BEFORE, .why = flow->verdict.reason};
+	struct answer answer = {.kind = ANSWER_APPROVE, .scope = SCOPE_ONCE};
+	_cleanup_list_ struct list grants = {0};
+	int r;
+
+	if (!flow->request->asked || !asked_take(flow->state, flow->request->asked, flow->key.exact,
+						 &flow->verdict.wanted, &by))
+		return 0;
+	answer.by = by;
+	for (size_t i = 0; i < flow->verdict.wanted.count; i++)
+		list_add(&grants, flow->verdict.wanted.items[i]);
+	r = settle(flow, "ask", &question, &answer, &grants, ret_error);
+	if (r == 0)
+		r = flow_judge(flow, ret_error);
+	flow->result->source = "person";
+	return r < 0 ? r : 1;
+}
+
 /* Before the first attempt. */
 int flow_ask_first(struct flow *flow, struct error **ret_error)
 {
@@ -255,8 +303,10 @@ int flow_ask_first(struct flow *flow, struct error **ret_error)
 	_cleanup_list_ struct list grants = {0}, domains = {0};
 	_cleanup_free_ char *command = NULL, *code = NULL;
 	struct answer answer = {0};
-	int r;
+	int r = take_asked(flow, ret_error);
 
+	if (r != 0)
+		return MIN(r, 0);
 	if (list_has(&flow->verdict.wanted, "profile code-net")) {
 		r = flow_domains(flow, &domains, ret_error);
 		if (r < 0)
@@ -298,6 +348,24 @@ static bool was_interrupted(const struct result *result)
 	return false;
 }
 
+/* A no while a call waited was to it, or to something in it: a directory is given whole. */
+static bool holds_refused(const struct flow *flow, const char *permission)
+{
+	size_t length = strlen(permission);
+	bool tree = strncmp(permission, "write ", 6) == 0 &&
+		    strcmp(permission + length - 3, "/**") == 0;
+	_cleanup_free_ char *path = tree ? strndup(permission + 6, length - 9) : NULL;
+
+	for (size_t i = 0; i < flow->refused.count; i++) {
+		const char *refused = flow->refused.items[i], *object = strchr(refused, ' ');
+
+		if (strcmp(refused, permission) == 0 ||
+		    (path && object && object[1] == '/' && path_is_under(object + 1, path)))
+			return true;
+	}
+	return false;
+}
+
 /* Again, with exactly what was missing, or where that is chosen without the sandbox. */
 static bool can_ask_again(struct flow *flow, struct list *missing, struct list *refused)
 {
@@ -315,8 +383,7 @@ static bool can_ask_again(struct flow *flow, struct list *missing, struct list *
 		return false;
 	beyond = explain_missing(attempt, &flow->verdict.permissions.never, &all, refused);
 	for (size_t i = 0; i < all.count; i++) {
-		if (list_has(&flow->granted, all.items[i]) ||
-		    list_has(&flow->refused, all.items[i]))
+		if (list_has(&flow->granted, all.items[i]) || holds_refused(flow, all.items[i]))
 			continue;
 		list_add(missing, all.items[i]);
 		if (!list_has(kept, all.items[i])) {

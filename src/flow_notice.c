@@ -41,6 +41,19 @@ static void notice_unreachable(struct flow *flow)
 	flow_say(flow, "%s", text);
 }
 
+/* Said each time: who asked for it reads the denials as all there were. */
+static void notice_untraced(struct flow *flow)
+{
+	static const char text[] = "what it reads cannot be traced: on this machine nobody is "
+				   "shown the calls of a command";
+
+	if (!flow->verdict.trace_reads || flow->traced || flow->verdict.level == LEVEL_NONE ||
+	    list_has(&flow->result->warnings, text))
+		return;
+	list_add(&flow->result->warnings, text);
+	flow_say(flow, "%s", text);
+}
+
 /* What this machine does not give is said: to a person once a session, in the result always. */
 void flow_notice_walls(struct flow *flow)
 {
@@ -48,6 +61,7 @@ void flow_notice_walls(struct flow *flow)
 		ladder_explain(flow->entry.lost, flow->entry.abi, flow->verdict.network);
 
 	notice_unreachable(flow);
+	notice_untraced(flow);
 	if (!text || list_has(&flow->result->warnings, text))
 		return;
 	list_add(&flow->result->warnings, text);

@@ -22,6 +22,8 @@
 #include "sandbox/ladder.h"
 #include "sandbox/sandbox.h"
 
+#include <sys/stat.h>
+
 /* Everything one request owns on its way. */
 struct flow {
 	const struct request *request;
@@ -38,10 +40,13 @@ struct flow {
 	const struct policy *policy;
 	struct approval_key key;
 	struct grants grants;	    /* the session's answers so far */
+	struct list kept;	    /* those of the granted that are remembered */
+	struct stat answers;	    /* the file of the session's answers, as it was when read */
+	bool answers_changed;	    /* since the observer was told */
 	struct list granted, asked; /* by answers during this run; and what was asked for */
 	struct list refused;	    /* what was asked for while a call waited, and not given */
 	struct list remarks;	    /* to be said when the command no longer has the terminal */
-	unsigned questions;	    /* while calls waited */
+	bool told_silenced;	    /* that it asks too much */
 	bool aborted;		    /* a person has ended the run */
 	struct error *failure;	    /* or an answer could not be recorded */
 	bool answered;		    /* a person has said yes to it */
@@ -61,7 +66,10 @@ struct flow {
 	enum level entry_level;
 	enum network entry_network;
 	struct observed observed; /* what the observer borrows */
+	struct programs programs; /* the same */
+	struct list program_rules, candidates;
 	struct observer *observer;
+	bool traced;		    /* what is read is shown to it */
 	struct published published; /* until the observer has it */
 	struct run *run;	    /* while it is served */
 
@@ -104,6 +112,12 @@ void flow_warn_limits(struct flow *flow);
  * must know of them. */
 void flow_open_caches(struct flow *flow, struct sandbox *sandbox);
 void flow_note_caches(struct flow *flow);
+/* flow_grants.c: reads the session's answers again where they have changed. Those that cannot be
+ * read hold no longer. */
+void flow_recall(struct flow *flow);
+/* For the observer, who asks. data: the flow. */
+bool flow_answers_changed(void *data);
+bool flow_answer_holds(void *data, const char *grant);
 
 /* flow_ask.c: true if there is somebody at a terminal of ours. */
 bool flow_is_attended(void);
@@ -122,9 +136,27 @@ int flow_domains(const struct flow *flow, struct list *ret_domains, struct error
 /* Where sets of hosts are looked for; borrows from the flow and from writable, which it fills. */
 struct sets_places;
 void flow_places(const struct flow *flow, struct list *writable, struct sets_places *ret_places);
+/* flow_extent.c: how far a yes to a wish could reach, from narrow to wide; none where there is no
+ * choice. permission: exactly what it wants. */
+enum { EXTENTS_MOST = 3 };
+struct extents {
+	struct extent items[EXTENTS_MOST];
+	struct list grants[EXTENTS_MOST]; /* of each */
+	size_t count, asked;		  /* asked: what it wants */
+	char *set;			  /* the name of the set that is one of them, or NULL */
+};
+void extents_find(const struct flow *flow, const struct wish *wish, const char *permission,
+		  struct extents *ret_extents);
+void extents_done(struct extents *extents);
+/* "registry:python: files.example and 3 more". */
+void extents_describe_set(const struct extents *extents, struct buffer *note);
 /* flow_wish.c: answers all that waits for an answer, by asking where that was not answered yet.
  * What cannot be recorded ends the run, as an abort does; flow_escalate then says so. */
 void flow_serve_wishes(struct flow *flow);
+/* flow_programs.c: true if the starts of programs must be seen, because a rule is about them. */
+bool flow_judges_programs(const struct flow *flow);
+/* What judges them, for the observer; NULL: nobody has to. */
+const struct programs *flow_programs(struct flow *flow);
 /* The question before the first attempt; fails where the answer is not yes. */
 int flow_ask_first(struct flow *flow, struct error **ret_error);
 /* The question after an attempt that failed; 1: there is to be another one. */

@@ -3,25 +3,21 @@
  * says to it takes effect at once, in the run that stands there. */
 #include "flow_state.h"
 #include "base/escape.h"
+#include "base/path.h"
 #include "base/units.h"
-#include "decide/sets.h"
 #include "decide/sockets.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum {
-	QUESTIONS_MOST = 32, /* in one run: a program must not be able to wear a person down */
-	SET_SHOWN = 4,	     /* hosts of a set that are named beside it; a key shows them all */
-	MISSED_MS = 500,     /* a call that a signal interrupted comes again within this time */
-};
+enum { MISSED_MS = 500 /* a call that a signal interrupted comes again within this time */ };
 
 /* The wish that is asked about: it may be gone before the person has answered. */
 struct asked {
 	struct flow *flow;
 	char *operation, *object, *program, *permission;
+	char *shown;	 /* of a program all its words; else the object */
 	uint64_t missed; /* since when it is not there; 0: it is */
 };
 
@@ -31,6 +27,7 @@ static void asked_done(struct asked *asked)
 	free(asked->object);
 	free(asked->program);
 	free(asked->permission);
+	free(asked->shown);
 }
 
 static void serve_others(void *data)
@@ -76,98 +73,18 @@ static bool is_file(const struct wish *wish)
  * an address that must be named itself, that address. */
 static void add_permission(const struct wish *wish, struct list *grants)
 {
-	if (wish->tree)
-		list_add_printf(grants, "%s %s/**", wish->operation, wish->object);
+	_cleanup_free_ char *path = is_file(wish) ? path_escape(wish->object) : NULL;
+
+	if (wish->command)
+		list_add_printf(grants, "%s %s", wish->operation, wish->command);
+	else if (path)
+		list_add_printf(grants, "%s %s%s", wish->operation, path, wish->tree ? "/**" : "");
 	else if (!wish->warning || !wish->address)
 		list_add_printf(grants, "%s %s", wish->operation, wish->object);
 	else if (strchr(wish->address, ':'))
 		list_add_printf(grants, "connect [%s]:%u", wish->address, wish->port);
 	else
 		list_add_printf(grants, "connect %s:%u", wish->address, wish->port);
-}
-
-/* IPv4 as a mapped address. */
-static bool parse_address(const char *text, struct in6_addr *ret_address)
-{
-	char mapped[INET6_ADDRSTRLEN + 8];
-
-	if (!text || inet_pton(AF_INET6, text, ret_address) == 1)
-		return text != NULL;
-	snprintf(mapped, sizeof(mapped), "::ffff:%s", text);
-	return inet_pton(AF_INET6, mapped, ret_address) == 1;
-}
-
-/* What was said to others of this run covers this one, too: all of a set, or a whole host. */
-static bool is_granted(const struct flow *flow, const struct wish *wish, const char *permission)
-{
-	struct host_rules rules = {0};
-	struct in6_addr address;
-	bool granted = list_has(&flow->granted, permission);
-
-	if (granted || !wish->host) /* files are the observer's to know */
-		return granted;
-	for (size_t i = 0; i < flow->granted.count; i++)
-		if (strncmp(flow->granted.items[i], "connect ", 8) == 0)
-			(void)host_rules_add(&rules, flow->granted.items[i] + 8, /* deny= */ false,
-					     /* ret_error= */ NULL);
-	/* A name alone does not open what must be named itself. */
-	if (parse_address(wish->warning ? wish->address : wish->host, &address))
-		granted = host_rules_address(&rules, &address, wish->port, /* named= */ false,
-					     NULL) == HOST_ALLOWED;
-	else
-		granted = !wish->warning && wish->host &&
-			  host_rules_name(&rules, wish->host, wish->port) == HOST_ALLOWED;
-	host_rules_done(&rules);
-	return granted;
-}
-
-static void add_hosts(const struct list *hosts, struct list *grants)
-{
-	for (size_t i = 0; i < hosts->count; i++) {
-		_cleanup_free_ char *grant = NULL;
-
-		if (asprintf(&grant, "connect %s", hosts->items[i]) < 0)
-			abort();
-		if (!list_has(grants, grant))
-			list_add(grants, grant);
-	}
-}
-
-/* The set that it belongs to, and what a yes to all of that would create, itself first. Where only
- * the workspace says that it belongs to one, that lends it no name, and what really does is not
- * mixed with it. Caller frees; NULL: none. */
-static char *find_set(const struct flow *flow, const struct wish *wish, const char *permission,
-		      struct list *set_grants)
-{
-	_cleanup_list_ struct list hosts = {0}, suggested = {0}, writable = {0};
-	struct sets_places places;
-	char *name;
-
-	if (!wish->host || wish->warning)
-		return NULL;
-	flow_places(flow, &writable, &places);
-	name = sets_of(wish->host, wish->port, wish->program, &places, &hosts, &suggested);
-	if (!name)
-		return NULL;
-	list_add(set_grants, permission);
-	add_hosts(hosts.count ? &hosts : &suggested, set_grants);
-	if (set_grants->count == 1 || hosts.count == 0)
-		free(STEAL(name));
-	if (set_grants->count == 1)
-		return NULL; /* there is nobody else in it */
-	return name ? name : strdup("named in the workspace");
-}
-
-static void describe_set(const char *set, const struct list *set_grants, struct buffer *note)
-{
-	size_t shown = MIN(set_grants->count - 1, (size_t)SET_SHOWN);
-
-	buffer_printf(note, "%s:", set);
-	for (size_t i = 1; i <= shown; i++)
-		buffer_printf(note, "%s %s", i > 1 ? "," : "",
-			      set_grants->items[i] + strlen("connect "));
-	if (set_grants->count - 1 > shown)
-		buffer_printf(note, " and %zu more", set_grants->count - 1 - shown);
 }
 
 /* What is there now, for it is what could be lost. */
@@ -198,8 +115,8 @@ static bool destroys(const struct wish *wish)
 }
 
 /* "docker: equal to root", "udp, which is 10.1.2.3", "registry:python: pypi.org". Caller frees. */
-static char *make_note(const struct wish *wish, const struct known_socket *socket, const char *set,
-		       const struct list *set_grants)
+static char *make_note(const struct wish *wish, const struct known_socket *socket,
+		       const struct extents *extents)
 {
 	_cleanup_buffer_ struct buffer note = {0};
 
@@ -209,20 +126,22 @@ static char *make_note(const struct wish *wish, const struct known_socket *socke
 		describe_file(wish, &note);
 	else if (wish->protocol && strcmp(wish->protocol, "udp") == 0)
 		buffer_add_text(&note, "udp");
-	if (note.length && (wish->warning || set))
+	if (note.length && (wish->warning || extents->set))
 		buffer_add_text(&note, ", ");
 	if (wish->warning && wish->address)
 		buffer_printf(&note, "which is %s", wish->address);
-	else if (set)
-		describe_set(set, set_grants, &note);
+	else if (extents->set)
+		extents_describe_set(extents, &note);
 	return buffer_steal(&note);
 }
 
 /* What it wants to do with it; NULL where the object says it all. */
 static const char *verb_of(const struct wish *wish)
 {
-	static const char *const verbs[][2] = {
-		{"read", "to read"}, {"write", "to write"}, {"delete", "to delete"}};
+	static const char *const verbs[][2] = {{"read", "to read"},
+					       {"write", "to write"},
+					       {"delete", "to delete"},
+					       {"exec", "to run"}};
 
 	for (size_t i = 0; i < ELEMENTS(verbs); i++)
 		if (strcmp(wish->operation, verbs[i][0]) == 0)
@@ -236,8 +155,11 @@ static char *make_why(const struct wish *wish, const struct known_socket *socket
 
 	if (socket)
 		buffer_printf(&why, "a socket of the host; %s", socket->risk);
+	else if (wish->command)
+		buffer_printf(&why, "%s; it waits, and has not started yet", wish->rule);
 	else if (is_file(wish))
-		buffer_printf(&why, "%s; the call waits, and nothing was changed yet", wish->rule);
+		buffer_printf(&why, "%s; the call waits, and nothing was %s yet", wish->rule,
+			      strcmp(wish->operation, "read") == 0 ? "read" : "changed");
 	else if (is_socket(wish))
 		buffer_add_text(&why, "a socket of the host: whatever listens there runs outside "
 				      "the sandbox, and does what it is told");
@@ -297,31 +219,32 @@ static void note_refusal(struct flow *flow, const struct asked *asked, const str
 static const char *ask(struct flow *flow, const struct wish *wish, struct list *grants)
 {
 	const struct known_socket *socket = is_socket(wish) ? socket_at(wish->object) : NULL;
-	_cleanup_(asked_done) struct asked asked = {.flow = flow,
-						    .operation = strdup(wish->operation),
-						    .object = strdup(wish->object),
-						    .program = strdup(wish->program),
-						    .permission = strdup(grants->items[0])};
-	_cleanup_list_ struct list set_grants = {0};
-	_cleanup_free_ char *set = find_set(flow, wish, grants->items[0], &set_grants),
-			    *note = make_note(wish, socket, set, &set_grants),
-			    *why = make_why(wish, socket);
+	_cleanup_(asked_done) struct asked asked = {
+		.flow = flow,
+		.operation = strdup(wish->operation),
+		.object = strdup(wish->object),
+		.program = strdup(wish->program),
+		.shown = strdup(wish->command ? wish->command : wish->object),
+		.permission = strdup(grants->items[0])};
+	_cleanup_(extents_done) struct extents extents;
+	_cleanup_free_ char *note = NULL, *why = make_why(wish, socket);
 	const struct meanwhile meanwhile = {observer_fd(flow->observer), serve_others, is_obsolete,
 					    &asked};
 	struct ask question = {.kind = ASK_IN_PLACE,
 			       .program = asked.program,
 			       .verb = verb_of(wish),
 			       .destroys = destroys(wish),
-			       .object = asked.object,
-			       .note = note,
+			       .object = asked.shown,
 			       .why = why,
-			       .set = set,
-			       .set_grants = &set_grants,
 			       .meanwhile = &meanwhile};
 	_cleanup_answer_ struct answer answer = {0};
 	struct error *error = NULL;
 
-	flow->questions++;
+	extents_find(flow, wish, grants->items[0], &extents);
+	question.note = note = make_note(wish, socket, &extents);
+	question.extents = extents.items;
+	question.extent_count = extents.count;
+	question.extent = extents.asked;
 	if (flow_put(flow, "grant", &question, grants, &answer, &error) < 0) {
 		give_up(flow, error);
 		return "none";
@@ -333,7 +256,8 @@ static const char *ask(struct flow *flow, const struct wish *wish, struct list *
 		return "denied";
 	}
 	for (size_t i = 0; i < grants->count; i++)
-		observer_permit(flow->observer, grants->items[i], /* term= */ NULL);
+		observer_permit(flow->observer, grants->items[i],
+				&(struct term){answer.grant, answer.expires});
 	return "granted";
 }
 
@@ -345,23 +269,29 @@ static const char *answer_wish(struct flow *flow, const struct wish *wish)
 	if (flow->aborted || flow->failure)
 		return "none";
 	add_permission(wish, &grants);
-	if (is_granted(flow, wish, grants.items[0]))
+	if (observer_permits(flow->observer, wish))
 		return "granted";
 	if (is_refused(flow, grants.items[0]))
 		return "denied";
-	if (flow->questions == QUESTIONS_MOST) {
-		flow->questions++;
-		list_add_printf(&flow->remarks,
-				"it wanted more than %d things that nobody had named; the rest was "
-				"refused without asking",
-				QUESTIONS_MOST);
-	}
-	if (flow->questions > QUESTIONS_MOST)
-		return "none";
 	run_pause(flow->run);
 	answer = ask(flow, wish, &grants);
 	run_resume(flow->run);
 	return answer;
+}
+
+/* At once, and again where it is looked for later. */
+static void tell_silenced(struct flow *flow)
+{
+	const char *why = observer_silenced(flow->observer);
+
+	if (!why || flow->told_silenced)
+		return;
+	flow->told_silenced = true;
+	run_pause(flow->run);
+	tell_terminal(why);
+	run_resume(flow->run);
+	list_add(&flow->remarks, why);
+	list_add(&flow->result->warnings, why);
 }
 
 void flow_serve_wishes(struct flow *flow)
@@ -372,5 +302,7 @@ void flow_serve_wishes(struct flow *flow)
 		uint64_t number = wish->number;
 
 		observer_settle(flow->observer, number, answer_wish(flow, wish));
+		tell_silenced(flow);
 	}
+	tell_silenced(flow);
 }

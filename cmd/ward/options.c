@@ -32,6 +32,8 @@ const char options_help[] =
 	"  --allow-syscall NAME   a system call that commands do not have otherwise\n"
 	"  --deny-syscall NAME    a system call that this command is not to have\n"
 	"  --require WALL         run only if this wall stands\n"
+	"  --trace-reads          know exactly which masked files it wants to read, and ask for "
+	"them\n"
 	"  --level restricted|none  with the sandbox (default), or without one\n"
 	"\n"
 	"when a person is asked\n"
@@ -95,6 +97,7 @@ const struct option options_table[] = {
 	{"--allow-syscall", LIST, offsetof(struct request, allow_calls)},
 	{"--deny-syscall", LIST, offsetof(struct request, deny_calls)},
 	{"--require", LIST, offsetof(struct request, require)},
+	{"--trace-reads", FLAG, offsetof(struct request, trace_reads)},
 	{"--memory", SIZE, offsetof(struct request, limits.memory)},
 	{"--cpu", CPU, offsetof(struct request, limits.millicpus)},
 	{"--cpu-time", DURATION, offsetof(struct request, limits.cpu_ns)},
@@ -112,6 +115,7 @@ const struct option options_table[] = {
 	{"--call-id", WORD, offsetof(struct request, call_id)},
 	{"--turn", WORD, offsetof(struct request, turn)},
 	{"--reason", WORD, offsetof(struct request, reason)},
+	{"--asked", WORD, offsetof(struct request, asked)},
 	{"--json", FLAG, offsetof(struct request, json)},
 	{"--quiet", FLAG, offsetof(struct request, quiet)},
 	{"-q", FLAG, offsetof(struct request, quiet)},

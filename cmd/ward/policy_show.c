@@ -146,6 +146,8 @@ static void print_sandbox(const char *indent, const struct sandbox_policy *sandb
 	if (sandbox->has_caches)
 		printf("%scaches: %s\n", indent, caches_name(sandbox->caches));
 	print_list(indent, "require", &sandbox->require);
+	if (sandbox->has_trace_reads)
+		printf("%strace_reads: %s\n", indent, sandbox->trace_reads ? "true" : "false");
 	if (sandbox->allow_calls.count + sandbox->deny_calls.count > 0)
 		printf("%ssyscalls:\n", indent);
 	print_list(deeper, "allow", &sandbox->allow_calls);
@@ -236,6 +238,7 @@ static json_t *sandbox_object(const struct sandbox_policy *sandbox)
 	json_put(object, "environment", environment);
 	json_put_text(object, "caches", caches_name(sandbox->caches));
 	json_put_list(object, "require", &sandbox->require);
+	json_put(object, "trace_reads", json_boolean(sandbox->trace_reads));
 	json_put_list(calls, "allow", &sandbox->allow_calls);
 	json_put_list(calls, "deny", &sandbox->deny_calls);
 	json_put(object, "syscalls", calls);

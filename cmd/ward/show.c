@@ -185,6 +185,8 @@ static void show_denial(const json_t *denial)
 	if (count > 1)
 		buffer_printf(&about, "%s%lld times", about.length > 0 ? ", " : "",
 			      (long long)count);
+	add_part(&about, count > 1 ? "from " : "at ", text_of(denial, "first"));
+	add_part(&about, "to ", count > 1 ? text_of(denial, "last") : NULL);
 	add_part(&about, "rule ", text_of(denial, "rule"));
 	add_part(&about, "answer ", answer && strcmp(answer, "none") != 0 ? answer : NULL);
 	buffer_printf(&text, "%s %s", operation ? operation : "?", object ? object : "?");

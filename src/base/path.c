@@ -255,6 +255,36 @@ bool path_matches(const char *pattern, const char *path, bool *ret_overrun)
 	return matches;
 }
 
+static bool is_special(char c)
+{
+	return c == '*' || c == '?' || c == '[' || c == '$';
+}
+
+char *path_escape(const char *path)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+
+	for (; *path; path++)
+		buffer_printf(&text, is_special(*path) ? "[%c]" : "%c", *path);
+	return buffer_steal(&text);
+}
+
+char *path_unescape(const char *pattern)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+
+	for (; *pattern; pattern++) {
+		bool class = *pattern == '[' && is_special(pattern[1]) && pattern[2] == ']';
+
+		if (is_special(*pattern) && *pattern != '$' && !class)
+			return NULL;
+		pattern += class;
+		buffer_add_char(&text, *pattern);
+		pattern += class;
+	}
+	return buffer_steal(&text);
+}
+
 char *path_fixed_part(const char *pattern)
 {
 	size_t end = 0, length = strcspn(pattern, "*?[");

@@ -30,6 +30,11 @@ bool path_matches(const char *pattern, const char *path, bool *ret_overrun);
  * pattern is. Knows *, ?, [a-z], [!a-z] and [[:alpha:]]; there is no escape but a class. */
 bool path_component_matches(const char *pattern, size_t pattern_length, const char *text,
 			    size_t length);
+/* A path as the pattern that means it and nothing else: what is special in patterns, and $, becomes
+ * a class of one. Caller frees. */
+char *path_escape(const char *path);
+/* The one path that such a pattern means; NULL for any other pattern. Caller frees. */
+char *path_unescape(const char *pattern);
 /* The part of a pattern before its first component with a glob: "/a/b" of "/a/b/x*". Caller frees.
  */
 char *path_fixed_part(const char *pattern);

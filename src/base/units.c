@@ -73,7 +73,8 @@ int parse_duration(const char *text, uint64_t *ret_ns, struct error **ret_error)
 
 int parse_cpu(const char *text, uint64_t *ret_millicpus, struct error **ret_error)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	/* To ask how many there are takes longer than all the rest. */
+	long cpus = strchr(text, '%') ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
 	const struct unit units[] = {{"%", 10.0 * (double)MAX(cpus, 1)}, {"", 1000}};
 	double value;
 
@@ -138,13 +139,19 @@ static void date_of(int64_t days, int *ret_year, unsigned *ret_month, unsigned *
 void time_text(char text[static TIME_TEXT])
 {
 	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	time_text_of(&now, text);
+}
+
+void time_text_of(const struct timespec *time, char text[static TIME_TEXT])
+{
 	unsigned month, day, second;
 	int year;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	date_of(now.tv_sec / 86400, &year, &month, &day);
-	second = (unsigned)(now.tv_sec % 86400);
+	date_of(time->tv_sec / 86400, &year, &month, &day);
+	second = (unsigned)(time->tv_sec % 86400);
 	snprintf(text, TIME_TEXT, "%04d-%02u-%02uT%02u:%02u:%02u.%03uZ", year % 10000, month % 100,
 		 day % 100, second / 3600 % 100, second / 60 % 60, second % 60,
-		 (unsigned)(now.tv_nsec / 1000000) % 1000);
+		 (unsigned)(time->tv_nsec / 1000000) % 1000);
 }

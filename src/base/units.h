@@ -19,3 +19,6 @@ uint64_t monotonic_ns(void);
 enum { TIME_TEXT = 32 };
 /* Now, in UTC, as RFC 3339 with milliseconds. */
 void time_text(char text[static TIME_TEXT]);
+/* The same for any time since 1970. */
+struct timespec;
+void time_text_of(const struct timespec *time, char text[static TIME_TEXT]);

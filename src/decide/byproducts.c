@@ -23,8 +23,10 @@ static const char *const in_home[] = {
 	".rediscli_history*",
 	".irb_history*",
 	".gdb_history*",
-	".lesshst*",
-	".viminfo*",
+	".lesshs*",
+	".local/state/lesshs*",
+	".local/share/lesshs*",
+	".viminf*",
 	".vim_mru_files",
 	".local/share/recently-used.xbel*",
 	/* what a program notes for its next start */

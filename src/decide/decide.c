@@ -44,11 +44,13 @@ static void apply_answers(const struct matter *matter, struct verdict *verdict)
 
 		if (!grant->refusal && covers(matter, grant))
 			for (size_t p = 0; p < grant->permissions.count; p++)
-				permissions_apply(matter, grant->permissions.items[p], true,
+				permissions_apply(matter, grant->permissions.items[p], true, grant,
 						  verdict);
 	}
 	for (size_t i = 0; i < matter->granted->count; i++)
-		permissions_apply(matter, matter->granted->items[i], true, verdict);
+		if (!matter->kept || !list_has(matter->kept, matter->granted->items[i]))
+			permissions_apply(matter, matter->granted->items[i], true,
+					  /* grant= */ NULL, verdict);
 }
 
 static bool has_text(const char *const *texts, const char *text)
@@ -381,6 +383,7 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 		list_add(&verdict.require, policy->require.items[i]);
 	for (size_t i = 0; i < request->require.count; i++)
 		list_add(&verdict.require, request->require.items[i]);
+	verdict.trace_reads = policy->trace_reads || request->trace_reads;
 	collect_rules(matter, &verdict.brought);
 	weigh(matter, policy, none_by_policy, &verdict);
 	if (request->level == LEVEL_NONE && !request->foreign && verdict.kind == VERDICT_ASK) {
@@ -407,7 +410,7 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 			(void)permissions_sockets(&policy->sockets, &verdict.permissions, NULL);
 			for (size_t i = 0; i < verdict.brought.count; i++)
 				permissions_apply(matter, verdict.brought.items[i], false,
-						  &verdict);
+						  /* grant= */ NULL, &verdict);
 			apply_answers(matter, &verdict);
 		}
 	}
@@ -456,6 +459,8 @@ void verdict_done(struct verdict *verdict)
 	list_done(&permissions->not_deny_names);
 	list_done(&permissions->by_products);
 	list_done(&permissions->caches);
+	givens_done(&permissions->given);
+	givens_done(&permissions->fixed);
 	list_done(&permissions->sockets);
 	host_rules_done(&permissions->hosts);
 	list_done(&permissions->publish);

@@ -5,6 +5,7 @@
 
 #include "../assess/assess.h"
 #include "../base/access.h"
+#include "../base/given.h"
 #include "../base/hosts.h"
 #include "../base/list.h"
 #include "../request/request.h"
@@ -24,7 +25,10 @@ struct permissions {
 			       there */
 	struct list own; /* directories of ward's own: a name that is not there could be made by the
 			    command where that is writable */
-	struct list sockets;	 /* real paths of host sockets */
+	struct givens given; /* what answers gave and is carried out call by call, so that it ends
+				when it ends: the walls do not have it */
+	struct givens fixed; /* what remembered answers gave and the walls are built with */
+	struct list sockets; /* real paths of host sockets */
 	struct host_rules hosts; /* targets of the network, sets taken apart */
 	struct list publish;	 /* "OUTSIDE:INSIDE": ports of the sandbox on the host's loopback */
 	struct list environment; /* NAME=VALUE, all of it */
@@ -47,6 +51,7 @@ struct verdict {
 	char *rule;	     /* "file:line" of the rule behind it; NULL: none */
 	struct limits limits;
 	struct list require; /* walls without which nothing runs */
+	bool trace_reads;    /* what is read is shown to the supervisor, too */
 	struct permissions permissions;
 };
 
@@ -81,6 +86,8 @@ struct matter {
 			 a kind of command do not mean it */
 	const struct grants *grants; /* the session's answers so far; may be NULL */
 	const struct list *granted;  /* permissions that answers during this run gave */
+	const struct list *kept;     /* those of them that are remembered: among the grants as long
+					as they hold; may be NULL */
 	bool answered;		     /* a person has said yes to this run */
 };
 

@@ -161,7 +161,7 @@ static int load_file(int directory, const char *path, struct grants *grants,
 	return 0;
 }
 
-static char *file_of(const char *state, const char *session)
+char *grants_file(const char *state, const char *session)
 {
 	char *path;
 
@@ -173,7 +173,7 @@ static char *file_of(const char *state, const char *session)
 int grants_load(const char *state, const char *session, struct grants *ret_grants,
 		struct error **ret_error)
 {
-	_cleanup_free_ char *path = file_of(state, session);
+	_cleanup_free_ char *path = grants_file(state, session);
 	int r;
 
 	*ret_grants = (struct grants){0};
@@ -212,7 +212,7 @@ int grants_load_all(const char *state, struct grants *ret_grants, struct error *
 
 static int append(const char *state, const char *session, json_t *object, struct error **ret_error)
 {
-	_cleanup_free_ char *path = file_of(state, session), *text = NULL;
+	_cleanup_free_ char *path = grants_file(state, session), *text = NULL;
 	_cleanup_buffer_ struct buffer line = {0};
 	_cleanup_close_ int fd = -1;
 	char last = '\n';

@@ -29,6 +29,8 @@ struct grants {
 	size_t count, room;
 };
 
+/* Where they lie. Caller frees. */
+char *grants_file(const char *state, const char *session);
 /* Those of one session that hold now, oldest first; none if nothing was ever granted. A file that
  * cannot be read is an error: an answer must not be forgotten silently. */
 int grants_load(const char *state, const char *session, struct grants *ret_grants,

@@ -220,10 +220,15 @@ static int read_environment(struct reading *reading, const struct node *node,
 }
 
 static const struct key sandbox_keys[] = {
-	{"level", read_value, SET_LEVEL},    {"files", read_files, 0},
-	{"network", read_network, 0},	     {"sockets", read_list, SET_SOCKET},
-	{"limits", read_limits, 0},	     {"environment", read_environment, 0},
-	{"require", read_list, SET_REQUIRE}, {"syscalls", read_calls, 0},
+	{"level", read_value, SET_LEVEL},
+	{"files", read_files, 0},
+	{"network", read_network, 0},
+	{"sockets", read_list, SET_SOCKET},
+	{"limits", read_limits, 0},
+	{"environment", read_environment, 0},
+	{"require", read_list, SET_REQUIRE},
+	{"syscalls", read_calls, 0},
+	{"trace_reads", read_value, SET_TRACE_READS},
 	{"caches", read_value, SET_CACHES},
 };
 

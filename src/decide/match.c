@@ -388,6 +388,9 @@ bool pattern_matches(const struct pattern *pattern, const struct command *comman
 		if (inner == 0)
 			return false;
 		name = path_last(command->argv[attempt.first]);
+		/* But for programs of many names, which start nobody for it. */
+		if (how->alone && !parse_word_in("busybox toybox", name, strlen(name)))
+			return false;
 		/* These change who runs it, or add words to it. */
 		if (!how->generous &&
 		    parse_word_in("sudo doas pkexec xargs busybox", name, strlen(name)))

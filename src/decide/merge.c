@@ -130,6 +130,11 @@ static enum level level_now(const struct policy *policy, const struct sandbox_po
 	return target->has_level ? target->level : policy->sandbox.level;
 }
 
+static bool trace_now(const struct policy *policy, const struct sandbox_policy *target)
+{
+	return target->has_trace_reads ? target->trace_reads : policy->sandbox.trace_reads;
+}
+
 /* Naming hosts or ports without a mode means the mode in which only they are reached. */
 static bool names_targets(const struct sandbox_policy *sandbox)
 {
@@ -215,6 +220,8 @@ static bool narrows(struct policy *policy, struct profile *profile, const struct
 		return (enum network)setting->number <= network_now(policy, target);
 	case SET_CACHES:
 		return (enum caches)setting->number >= caches_now(policy, target);
+	case SET_TRACE_READS: /* the more is seen, the less is guessed */
+		return setting->number || !trace_now(policy, target);
 	case SET_READ_ONLY: /* see apply() */
 	case SET_DENY:
 	case SET_DENY_HOST:
@@ -262,6 +269,9 @@ static void apply(struct policy *policy, struct sandbox_policy *target,
 	} else if (setting->kind == SET_CACHES) {
 		target->has_caches = true;
 		target->caches = (enum caches)setting->number;
+	} else if (setting->kind == SET_TRACE_READS) {
+		target->has_trace_reads = true;
+		target->trace_reads = setting->number != 0;
 	}
 }
 
@@ -357,6 +367,8 @@ void merge_end(struct policy *policy)
 		whole.has_level = own->has_level || base->has_level;
 		whole.caches = caches_now(policy, own);
 		whole.has_caches = own->has_caches || base->has_caches;
+		whole.trace_reads = trace_now(policy, own);
+		whole.has_trace_reads = own->has_trace_reads || base->has_trace_reads;
 		whole.network = network_now(policy, own);
 		whole.has_network = own->has_network || base->has_network || names_targets(own) ||
 				    names_targets(base);
@@ -392,6 +404,7 @@ static void clamp(struct sandbox_policy *sandbox, const struct sandbox_policy *t
 	struct limits most = trusted->limits;
 
 	sandbox->level = MAX(sandbox->level, trusted->level);
+	sandbox->trace_reads |= trusted->trace_reads;
 	sandbox->network = MIN(sandbox->network, trusted->network);
 	sandbox->caches = MAX(sandbox->caches, trusted->caches);
 	for (enum setting_kind kind = 0; kind < SET_PROFILE; kind++) {

@@ -233,29 +233,53 @@ int network_permissions(const struct matter *matter, const struct sandbox_policy
 	return r;
 }
 
-void network_apply(const struct matter *matter, const char *operation, size_t length,
-		   const char *resource, struct verdict *verdict)
+static int apply(const struct matter *matter, const char *operation, size_t length,
+		 const char *resource, struct verdict *verdict)
 {
 	struct permissions *permissions = &verdict->permissions;
+	_cleanup_free_ char *host = NULL;
+
+	if (parse_word_in("connect", operation, length))
+		return add_host(matter, resource, false, verdict, NULL);
+	if (!parse_word_in("host-loopback", operation, length))
+		return add_publish(&permissions->publish, resource, NULL);
+	if (asprintf(&host, "localhost:%s", resource) < 0)
+		abort();
+	return network_check_port(resource, NULL) < 0
+		       ? -E_USAGE
+		       : host_rules_add(&permissions->hosts, host, false, NULL);
+}
+
+void network_apply(const struct matter *matter, const char *operation, size_t length,
+		   const char *resource, const struct grant *grant, struct verdict *verdict)
+{
+	struct permissions *permissions = &verdict->permissions;
+	const struct host_rules listed = permissions->hosts;
 	int r;
 
 	if (verdict->network == NETWORK_FULL)
 		return; /* all of it is open */
-	if (parse_word_in("connect", operation, length)) {
-		r = add_host(matter, resource, false, verdict, NULL);
-	} else if (parse_word_in("host-loopback", operation, length)) {
-		_cleanup_free_ char *host = NULL;
-
-		if (asprintf(&host, "localhost:%s", resource) < 0)
-			abort();
-		r = network_check_port(resource, NULL);
-		if (r == 0)
-			r = host_rules_add(&permissions->hosts, host, false, NULL);
-	} else {
-		r = add_publish(&permissions->publish, resource, NULL);
-	}
+	/* What can be taken back is not on the list: the supervisor has it beside. */
+	if (grant)
+		permissions->hosts = (struct host_rules){0};
+	r = apply(matter, operation, length, resource, verdict);
 	if (r == 0 && verdict->network == NETWORK_NONE)
 		verdict->network = NETWORK_RESTRICTED;
+	if (!grant)
+		return;
+	if (r == 0 && parse_word_in("bind", operation, length))
+		givens_add(&permissions->fixed, operation, grant->id, grant->expires);
+	for (size_t i = 0; i < permissions->hosts.count; i++) {
+		_cleanup_free_ char *permission = NULL;
+		bool deny;
+
+		if (asprintf(&permission, "connect %s",
+			     host_rules_pattern(&permissions->hosts, i, &deny)) < 0)
+			abort();
+		givens_add(&permissions->given, permission, grant->id, grant->expires);
+	}
+	host_rules_done(&permissions->hosts);
+	permissions->hosts = listed;
 }
 
 static bool covers(const char *given, const char *wished)

@@ -26,7 +26,7 @@ int network_permissions(const struct matter *matter, const struct sandbox_policy
 			struct verdict *verdict, struct error **ret_error);
 /* One permission: connect, host-loopback or bind. What is none gives nothing. */
 void network_apply(const struct matter *matter, const char *operation, size_t length,
-		   const char *resource, struct verdict *verdict);
+		   const char *resource, const struct grant *grant, struct verdict *verdict);
 
 /* What another program wants to reach or publish and the policy does not give, as permissions.
  * network: what it gets without an answer. */

@@ -32,8 +32,10 @@ struct match_how {
 	bool generous;
 	/* A word with an expansion in it may be anything (generous only). */
 	bool guess;
+	/* Only the command itself: what it wraps is judged when it is started. */
+	bool alone;
 };
-/* At argv[first] and at every command wrapped in it. */
+/* At argv[first] and, unless it is to be alone, at every command wrapped in it. */
 bool pattern_matches(const struct pattern *pattern, const struct command *command, size_t first,
 		     const struct match_how *how);
 

@@ -54,31 +54,66 @@ static void deny_ssh(const char *home, struct permissions *permissions)
 		closedir(directory);
 }
 
-/* Most places in the tables do not exist: one reading of the home directory spares a look at each.
- */
-static void deny_home(const char *home, bool own, struct permissions *permissions)
+/* What is in a directory. */
+struct listing {
+	struct list names;
+	bool closed; /* nobody knows */
+};
+
+static void read_listing(const char *home, const char *part, struct listing *ret_listing)
 {
-	_cleanup_list_ struct list present = {0};
-	DIR *directory = opendir(home);
+	_cleanup_free_ char *path = path_resolve(home, NULL, part);
+	DIR *directory = opendir(path);
 	struct dirent *entry;
 
+	*ret_listing = (struct listing){.closed = !directory && errno != ENOENT};
 	while (directory && (entry = readdir(directory)))
-		list_add(&present, entry->d_name);
-	for (const char *const *secret = secrets_in_home; *secret; secret++) {
-		_cleanup_free_ char *first = strndup(*secret, strcspn(*secret, "/"));
+		list_add(&ret_listing->names, entry->d_name);
+	if (directory)
+		closedir(directory);
+}
 
-		if (!directory || list_has(&present, first)) {
+/* True for "a/b" if the listing has "a". */
+static bool may_hold(const struct listing *listing, const char *path)
+{
+	_cleanup_free_ char *first = strndup(path, strcspn(path, "/"));
+
+	return listing->closed || list_has(&listing->names, first);
+}
+
+/* Most places in the tables do not exist: one reading of the home directory, and of the two in it
+ * that most of them would lie in, spares a look at each. */
+static void deny_home(const char *home, bool own, struct permissions *permissions)
+{
+	static const char *const places[] = {".config", ".local/share", "."};
+	enum { ITSELF = ELEMENTS(places) - 1 };
+	struct listing listings[ELEMENTS(places)] = {0};
+
+	read_listing(home, places[ITSELF], &listings[ITSELF]);
+	listings[ITSELF].closed |= listings[ITSELF].names.count == 0;
+	for (size_t i = 0; i < ITSELF; i++)
+		if (may_hold(&listings[ITSELF], places[i]))
+			read_listing(home, places[i], &listings[i]);
+	for (const char *const *secret = secrets_in_home; *secret; secret++) {
+		const char *rest = *secret;
+		size_t i = 0;
+
+		while (i < ITSELF && !path_is_under(*secret, places[i]))
+			i++;
+		if (i < ITSELF)
+			rest += strlen(places[i]) + 1;
+		if (may_hold(&listings[i], rest)) {
 			_cleanup_free_ char *path = path_resolve(home, NULL, *secret);
 
 			deny_default(permissions, path);
 		}
 	}
-	if (directory)
-		closedir(directory);
 	if (own)
-		caches_note(home, &present, &permissions->caches);
-	if (!directory || list_has(&present, ".ssh"))
+		caches_note(home, &listings[ITSELF].names, &permissions->caches);
+	if (may_hold(&listings[ITSELF], ".ssh"))
 		deny_ssh(home, permissions);
+	for (size_t i = 0; i <= ITSELF; i++)
+		list_done(&listings[i].names);
 }
 
 static void add_table(struct list *list, const char *const *table)
@@ -228,15 +263,6 @@ static int add_rule(const char *home, const char *text, const struct source *sou
 	return 0;
 }
 
-/* What a person was shown and said yes to. */
-static void add_exact(const char *path, const struct source *source,
-		      struct permissions *permissions)
-{
-	if (source->access != ACCESS_WRITE ||
-	    check_writable(permissions->workspace, path, path, NULL) == 0)
-		file_rules_add(&permissions->rules, source->access, source->weight, path, path);
-}
-
 static int add_rules(const char *home, const struct list *texts, const struct source *source,
 		     struct permissions *permissions, struct error **ret_error)
 {
@@ -366,8 +392,75 @@ int permissions_calls(const struct request *request, const struct sandbox_policy
 	return 0;
 }
 
+static void give(const char *permission, const struct grant *grant, struct givens *givens)
+{
+	givens_add(givens, permission, grant ? grant->id : NULL, grant ? grant->expires : 0);
+}
+
+/* Built into the walls. Only a remembered answer can be taken back. */
+static void fix(const char *permission, const struct grant *grant, struct verdict *verdict)
+{
+	if (grant)
+		give(permission, grant, &verdict->permissions.fixed);
+}
+
+/* What a person was shown and said yes to: a path as path_escape() writes it, or all of a
+ * directory. */
+static void apply_exactly(const char *permission, const char *pattern, const struct grant *grant,
+			  struct verdict *verdict)
+{
+	static const char all[] = "/**";
+	struct permissions *permissions = &verdict->permissions;
+	size_t length = strlen(pattern);
+	bool tree = length > strlen(all) && strcmp(pattern + length - strlen(all), all) == 0;
+	_cleanup_free_ char *plain = strndup(pattern, tree ? length - strlen(all) : length),
+			    *path = path_unescape(plain);
+	bool reads = permission[0] == 'r', exists;
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (!path)
+		return;
+	exists = realpath(path, real);
+	/* A link that came since leads somewhere else. */
+	if (exists && strcmp(real, path) != 0)
+		return;
+	/* A mount would outlive its time, let more be done than to delete, open all of a directory,
+	 * and has nothing to lie on. */
+	if (!reads && (permission[0] == 'd' || !exists || (grant && grant->expires) ||
+		       (!tree && lstat(path, &st) == 0 && S_ISDIR(st.st_mode)))) {
+		give(permission, grant, &permissions->given);
+		return;
+	}
+	if (reads || check_writable(permissions->workspace, plain, plain, NULL) == 0) {
+		file_rules_add(&permissions->rules, reads ? ACCESS_READ : ACCESS_WRITE,
+			       WEIGHT_IMPLIED, plain, path);
+		fix(permission, grant, verdict);
+	}
+}
+
+static void apply_socket(const char *resource, const struct grant *grant, struct verdict *verdict)
+{
+	const struct list one = {.items = (char *[]){(char *)resource, NULL}, .count = 1};
+	struct permissions found = {0};
+
+	if (!grant) {
+		(void)permissions_sockets(&one, &verdict->permissions, NULL);
+		return;
+	}
+	(void)permissions_sockets(&one, &found, NULL);
+	for (size_t i = 0; i < found.sockets.count; i++) {
+		_cleanup_free_ char *permission = NULL;
+
+		if (asprintf(&permission, "unix %s", found.sockets.items[i]) < 0)
+			abort();
+		give(permission, grant, &verdict->permissions.given);
+	}
+	list_done(&found.sockets);
+}
+
 void permissions_apply(const struct matter *matter, const char *permission, bool exact,
-		       struct verdict *verdict)
+		       const struct grant *grant, struct verdict *verdict)
 {
 	struct permissions *permissions = &verdict->permissions;
 	const struct request *request = matter->request;
@@ -378,29 +471,28 @@ void permissions_apply(const struct matter *matter, const char *permission, bool
 		path_resolve(request->workspace, matter->surroundings->home, resource);
 	struct source source = {.weight = WEIGHT_IMPLIED};
 
-	/* A link that came since leads somewhere else. */
-	if (exact && parse_word_in("read write delete unix", permission, length) &&
-	    path[0] == '/' && resource[0] == '/' && realpath(path, real) && strcmp(real, path) != 0)
-		return;
 	if (strcmp(permission, "unsandboxed") == 0) {
 		verdict->level = LEVEL_NONE;
 	} else if (parse_word_in("read write delete", permission, length)) {
 		source.access = permission[0] == 'r' ? ACCESS_READ : ACCESS_WRITE;
-		if (exact) /* a $ in it is the file's own */
-			add_exact(path, &source, permissions);
-		else
-			(void)add_rule(matter->surroundings->home, resource, &source, permissions,
-				       NULL);
+		if (exact && resource[0] == '/')
+			apply_exactly(permission, path, grant, verdict);
+		else if (add_rule(matter->surroundings->home, resource, &source, permissions,
+				  NULL) == 0)
+			fix(permission, grant, verdict);
 	} else if (parse_word_in("unix", permission, length)) {
-		const struct list one = {.items = (char *[]){(char *)resource, NULL}, .count = 1};
-
-		(void)permissions_sockets(&one, permissions, NULL);
+		/* A link that came since leads somewhere else. */
+		if (!exact || resource[0] != '/' || !realpath(path, real) ||
+		    strcmp(real, path) == 0)
+			apply_socket(resource, grant, verdict);
 	} else if (parse_word_in("syscall", permission, length)) {
 		if (call_check_allow(resource, E_USAGE, NULL) == 0)
 			call_set_add(&permissions->allow_calls, call_number(resource));
+		fix(permission, grant, verdict);
 	} else if (parse_word_in("secret", permission, length)) {
 		list_add(&verdict->keep, resource);
+		fix(permission, grant, verdict);
 	} else if (parse_word_in("connect host-loopback bind", permission, length)) {
-		network_apply(matter, permission, length, resource, verdict);
+		network_apply(matter, permission, length, resource, grant, verdict);
 	}
 }

@@ -17,6 +17,7 @@ int permissions_calls(const struct request *request, const struct sandbox_policy
 		      struct permissions *permissions, struct error **ret_error);
 /* One permission, "OPERATION RESOURCE", laid over what holds so far. What it names may be gone by
  * now; then there is nothing to permit. exact: the path must still be what it was when a person was
- * shown it, no link on the way. */
+ * shown it, no link on the way. grant: the remembered answer that gave it, or NULL; what can be
+ * taken back with it is not built into the walls, but handed to the supervisor. */
 void permissions_apply(const struct matter *matter, const char *permission, bool exact,
-		       struct verdict *verdict);
+		       const struct grant *grant, struct verdict *verdict);

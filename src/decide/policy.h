@@ -38,6 +38,7 @@ struct sandbox_policy {
 	struct list sockets;
 	struct list keep_env, set_env;	     /* NAME; NAME=VALUE, each name once */
 	struct list require;		     /* names of walls without which nothing runs */
+	bool has_trace_reads, trace_reads;   /* what is read is shown to the supervisor */
 	struct list allow_calls, deny_calls; /* system calls by name */
 	struct limits limits;		     /* 0: nothing is said */
 };
@@ -120,6 +121,15 @@ const struct rule *policy_match(const struct policy *policy, const struct comman
 /* False where the rule matches only because a word of the command is not known before it runs. */
 bool policy_match_is_certain(const struct policy *policy, const struct rule *rule,
 			     const struct command *command, size_t first);
+
+/* The rule, ask or deny, for a program that is being started, or NULL. names: what it may go by,
+ * each a path or a word; one that matches is enough, for whoever starts it chooses some of them.
+ * words: its argv, of which the first counts for nothing. Rules about redirections or variables say
+ * nothing here. Safe to call for any bytes. */
+const struct rule *policy_match_started(const struct policy *policy, const char *const *names,
+					size_t name_count, char *const *words, size_t count);
+/* True if any rule could mean a program that is started. */
+bool policy_has_rules_for_programs(const struct policy *policy);
 
 /* From now on the project file in directory, as it is now, is believed; a change ends that. */
 int policy_trust(const char *state, const char *directory, struct error **ret_error);

@@ -440,5 +440,6 @@ void answer_done(struct answer *answer)
 	list_done(&answer->domains);
 	free(answer->reason);
 	free(answer->by);
+	free(answer->grant);
 	*answer = (struct answer){0};
 }

@@ -33,6 +33,14 @@ struct meanwhile {
 	void *data;
 };
 
+/* How far a yes reaches: its name in a few words, exactly what it creates, and the rule that
+ * "always" would write, NULL: none. */
+struct extent {
+	const char *name;
+	const struct list *grants;
+	const char *rule;
+};
+
 /* Borrowed, all of it, and raw as it came from the agent or the kernel: escaping is done here. NULL
  * where there is nothing to say. */
 struct ask {
@@ -60,13 +68,11 @@ struct ask {
 	/* ASK_IN_PLACE: who wants what ("pip", "packages.example:443"), and what is to be known of
 	 * it ("udp", "docker: equal to root"). */
 	const char *program, *verb, *object, *note; /* verb: "to write", or NULL */
-	bool destroys; /* a yes may end what is there now */
-	/* The named set that it belongs to ("registry:python"), what a yes to all of that creates,
-	 * and the rule for it; NULL: none. */
-	const char *set;
-	const struct list *set_grants;
-	const char *set_rule;
-	bool whole_set; /* these are asked about: grants and always_rule are the set's */
+	bool destroys;				    /* a yes may end what is there now */
+	/* What else a yes could be to, from narrow to wide: grants and always_rule are those of the
+	 * one that is asked about. */
+	struct extent *extents;
+	size_t extent_count, extent;
 	const struct meanwhile *meanwhile; /* NULL: nothing */
 };
 
@@ -75,10 +81,14 @@ struct answer {
 	enum answer_scope scope;
 	uint64_t seconds; /* of SCOPE_TIME */
 	bool unsandboxed;
-	bool whole_set;
+	size_t extent;	     /* which of them it is to */
 	struct list domains; /* owned; of a yes to code: the hosts it may reach, and no others */
 	char *reason;	     /* owned, may be NULL: for the agent */
 	char *by;	     /* owned, NULL for ANSWER_NOBODY: login@terminal */
+
+	/* Filled in by whoever remembers it. */
+	char *grant;	 /* owned; the id that it is remembered under, NULL: it is not */
+	int64_t expires; /* seconds since 1970; 0: with the session, or with the run */
 };
 
 void answer_done(struct answer *answer);
@@ -89,6 +99,9 @@ void answer_done(struct answer *answer);
  * hour; a pending HUP, INT, QUIT or TERM counts as a no and stays pending. A question that has
  * become obsolete ends by itself: ANSWER_NOBODY. */
 int ask_terminal(const struct ask *ask, struct answer *ret_answer, struct error **ret_error);
+
+/* One line for whoever sits there; nothing where nobody does. */
+void tell_terminal(const char *text);
 
 /* The hosts of a line, with blanks or commas between them, each once; an error names what is none.
  */

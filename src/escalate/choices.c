@@ -16,14 +16,14 @@ static bool offers_always(const struct ask *ask)
 	return given(ask->covers) && given(ask->always_rule) && given(ask->always_file);
 }
 
-static bool offers_set(const struct ask *ask)
+static bool offers_wider(const struct ask *ask)
 {
-	return given(ask->set) && !ask->whole_set;
+	return ask->extent + 1 < ask->extent_count;
 }
 
-static bool offers_one(const struct ask *ask)
+static bool offers_narrower(const struct ask *ask)
 {
-	return given(ask->set) && ask->whole_set;
+	return ask->extent > 0;
 }
 
 static bool offers_domains(const struct ask *ask)
@@ -52,9 +52,10 @@ static const struct choice choices[] = {
 	{'t', false, "for a time", "yes, for 5 minutes, 30 minutes, an hour or as you say",
 	 offers_longer},
 	{'a', false, "always", "yes from now on: shows the rule and asks once more", offers_always},
-	{'w', false, "whole set",
-	 "shows what a yes to the whole set gives; y, s, t, a then mean that", offers_set},
-	{'w', false, "only this", "back to the one thing that is wanted", offers_one},
+	{'w', false, "wider",
+	 "shows the next that a yes could give and is wider; y, s, t, a then mean that",
+	 offers_wider},
+	{'o', false, "narrower", "the same for the next that is narrower", offers_narrower},
 	{'e', false, "change hosts", "changes the list of hosts that it may reach", offers_domains},
 	{'u', false, "without the sandbox", "yes, with no wall around it: asks once more",
 	 offers_unsandboxed},
@@ -99,9 +100,10 @@ bool covers_is_plain(const struct ask *ask)
 /* What stands beside the name of a choice; NULL: nothing. */
 static const char *detail(const struct ask *ask, const struct choice *choice)
 {
-	const char *text = choice->key == 's'		   ? ask->covers
-			   : choice->offered == offers_set ? ask->set
-							   : NULL;
+	const char *text = choice->key == 's'	? ask->covers
+			   : choice->key == 'w' ? ask->extents[ask->extent + 1].name
+			   : choice->key == 'o' ? ask->extents[ask->extent - 1].name
+						: NULL;
 
 	return is_plain(text) ? text : NULL;
 }
@@ -112,7 +114,8 @@ void add_choices(struct lines *lines, const struct ask *ask)
 		lines_begin(lines, refuses ? "  no   " : "  yes  ", "       ");
 		for (size_t i = 0; i < ELEMENTS(choices); i++) {
 			char key[] = {'[', choices[i].key, ']', '\0'};
-			const char *beside = detail(ask, &choices[i]);
+			const char *beside =
+				is_offered(ask, &choices[i]) ? detail(ask, &choices[i]) : NULL;
 			unsigned width = 4 + (unsigned)strlen(choices[i].name) +
 					 (beside ? 2 + lines_width(beside) : 0);
 

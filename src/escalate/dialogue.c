@@ -225,18 +225,17 @@ static void answer_with_reason(struct dialogue *d)
 	settle(d, ANSWER_DENY, SCOPE_ONCE);
 }
 
-/* What a yes gives becomes the whole set, or the one thing again: the question is drawn anew, so
- * that nobody says yes to what was not shown. */
-static void change_extent(struct dialogue *d)
+/* What a yes gives becomes wider, or narrower: the question is drawn anew, so that nobody says yes
+ * to what was not shown. */
+static void change_extent(struct dialogue *d, bool wider)
 {
-	const struct list *grants = d->shown.grants;
-	const char *rule = d->shown.always_rule;
+	const struct extent *extent;
 
-	d->shown.grants = d->shown.set_grants;
-	d->shown.always_rule = d->shown.set_rule;
-	d->shown.set_grants = grants;
-	d->shown.set_rule = rule;
-	d->shown.whole_set = d->answer->whole_set = !d->shown.whole_set;
+	d->shown.extent += wider ? 1 : -1;
+	extent = &d->shown.extents[d->shown.extent];
+	d->shown.grants = extent->grants;
+	d->shown.always_rule = extent->rule;
+	d->answer->extent = d->shown.extent;
 	d->seen = false;
 	d->redrawn = true;
 }
@@ -328,7 +327,8 @@ static bool answer_key(struct dialogue *d, char key)
 			settle(d, ANSWER_APPROVE, SCOPE_ALWAYS);
 		break;
 	case 'w':
-		change_extent(d);
+	case 'o':
+		change_extent(d, key == 'w');
 		break;
 	case 'e':
 		change_domains(d);
@@ -431,7 +431,7 @@ void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *
 	struct dialogue d = {.shown = *ask, .answer = ret_answer};
 	_cleanup_close_ int turn = -1;
 
-	*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
+	*ret_answer = (struct answer){.kind = ANSWER_NOBODY, .extent = ask->extent};
 	d.ask = &d.shown;
 	take(&d, tty_await_turn(fd, ask->meanwhile, patience_ns, &turn));
 	if (!d.over && !tty_take(&d.tty, fd, ask->meanwhile, patience_ns))
@@ -456,6 +456,19 @@ void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *
 	keep_domains(&d);
 	conclude(&d);
 	tty_give_back(&d.tty);
+}
+
+void tell_terminal(const char *text)
+{
+	_cleanup_close_ int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	_cleanup_buffer_ struct buffer line = {0};
+
+	if (fd < 0 || tcgetpgrp(fd) != getpgrp())
+		return;
+	buffer_add_text(&line, "\r\nward: ");
+	escape_for_terminal(&line, text, strlen(text));
+	buffer_add_text(&line, "\r\n");
+	(void)!write(fd, line.data, line.length);
 }
 
 int ask_terminal(const struct ask *ask, struct answer *ret_answer, struct error **ret_error)

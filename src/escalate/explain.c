@@ -12,7 +12,7 @@ enum { NOTICES = 5 };
 /* By a rule that somebody wrote: its words are that person's. */
 static bool is_said(const struct denial *denial)
 {
-	return strncmp(denial->rule, "deny: ", 6) == 0 ||
+	return strncmp(denial->rule, "deny: ", 6) == 0 || strncmp(denial->rule, "ask: ", 5) == 0 ||
 	       strncmp(denial->rule, "read-only: ", 11) == 0;
 }
 
@@ -80,9 +80,11 @@ void explain_denials(const struct request *request, const struct list *never, st
 	}
 	if (beyond)
 		list_add_printf(notices, "and %zu more; ward show %s", beyond, result->run);
-	/* Reads are not watched, so whether a mask was met is not known; a command that failed by
+	/* Where reads are not traced, whether a mask was met is not known; a command that failed by
 	 * itself may have met one. */
-	for (size_t i = 0; failed && result->exit_code < 128 && i < attempt->masks.count; i++) {
+	for (size_t i = 0;
+	     failed && !attempt->traced && result->exit_code < 128 && i < attempt->masks.count;
+	     i++) {
 		if (!path_is_under(attempt->masks.items[i], workspace) ||
 		    path_is_among(attempt->masks.items[i], never))
 			continue;
@@ -93,6 +95,16 @@ void explain_denials(const struct request *request, const struct list *never, st
 				buffer_text(&what));
 		break;
 	}
+}
+
+static bool is_never(const char *permission, const struct list *never)
+{
+	const char *path = strchr(permission, '/');
+	size_t length = path ? strlen(path) : 0;
+	bool tree = length > 3 && strcmp(path + length - 3, "/**") == 0;
+	_cleanup_free_ char *plain = path ? strndup(path, tree ? length - 3 : length) : NULL;
+
+	return path && path_is_among(plain, never);
 }
 
 int explain_missing(const struct attempt *attempt, const struct list *never,
@@ -115,7 +127,7 @@ int explain_missing(const struct attempt *attempt, const struct list *never,
 		permission = hint_permission(denial, &broad);
 		if (!permission)
 			beyond += !broad;
-		else if (strchr(permission, '/') && path_is_among(strchr(permission, '/'), never))
+		else if (is_never(permission, never))
 			continue;
 		else if (!list_has(ret_missing, permission))
 			list_add(ret_missing, permission);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void hint_describe(const struct denial *denial, struct buffer *text)
 {
@@ -45,10 +46,18 @@ static bool is_protected(const struct denial *denial)
 	return strncmp(denial->rule, "protected", strlen("protected")) == 0;
 }
 
+/* Only what is masked is refused to a reader: its own name opens it. */
+static bool is_read(const struct denial *denial)
+{
+	return strcmp(denial->operation, "read") == 0;
+}
+
 /* The list of what is denied, or something that no list opens: nobody can say yes to it. */
 bool hint_is_final(const struct denial *denial)
 {
-	return strncmp(denial->rule, "denied", strlen("denied")) == 0 ||
+	return strcmp(denial->operation, "exec") ==
+		       0 || /* by a rule, which is asked about at once */
+	       strncmp(denial->rule, "denied", strlen("denied")) == 0 ||
 	       strncmp(denial->rule, "never", strlen("never")) == 0;
 }
 
@@ -146,8 +155,8 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 		return flag_for_target(denial, text);
 	if (strcmp(denial->operation, "unix") == 0)
 		return flag_for_socket(object, text);
-	if (strstr(denial->rule, "masked") || is_protected(denial)) {
-		buffer_add_text(text, "--write ");
+	if (is_read(denial) || strstr(denial->rule, "masked") || is_protected(denial)) {
+		buffer_add_text(text, is_read(denial) ? "--read " : "--write ");
 		escape_for_shell(text, path_is_under(object, workspace)
 					       ? object + strlen(workspace) + 1
 					       : object);
@@ -161,8 +170,7 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 	return true;
 }
 
-/* A home, a whole part of the system, or what holds one. */
-static bool is_broad(const char *path)
+bool hint_is_broad(const char *path)
 {
 	const char *home = getenv("HOME");
 
@@ -181,6 +189,19 @@ static char *permission_for_target(const struct denial *denial)
 	    0)
 		return NULL;
 	return permission;
+}
+
+/* A yes to a directory says that it is one to all in it. */
+static char *permission_for_file(const char *operation, const char *path)
+{
+	_cleanup_free_ char *pattern = path_escape(path);
+	char *permission = NULL;
+	struct stat st;
+
+	return asprintf(&permission, "%s %s%s", operation, pattern,
+			lstat(path, &st) == 0 && S_ISDIR(st.st_mode) ? "/**" : "") < 0
+		       ? NULL
+		       : permission;
 }
 
 char *hint_permission(const struct denial *denial, bool *ret_broad)
@@ -205,12 +226,14 @@ char *hint_permission(const struct denial *denial, bool *ret_broad)
 		return permission;
 	}
 	if (is_protected(denial))
-		return asprintf(&permission, "write %s", object) < 0 ? NULL : permission;
+		return permission_for_file("write", object);
+	if (is_read(denial)) { /* what is not there nobody can be let read */
+		*ret_broad = !realpath(object, real) || is_beyond(real);
+		return *ret_broad ? NULL : permission_for_file("read", real);
+	}
 	path = writable_for(object);
 	if (!realpath(path, real) || is_beyond(real))
 		return NULL;
-	*ret_broad = is_broad(real);
-	if (*ret_broad || asprintf(&permission, "write %s", real) < 0)
-		return NULL;
-	return permission;
+	*ret_broad = hint_is_broad(real);
+	return *ret_broad ? NULL : permission_for_file("write", real);
 }

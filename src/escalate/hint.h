@@ -16,3 +16,5 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
  * *ret_broad: one would, but it would give away a home directory or more, which nobody should be
  * asked for. */
 char *hint_permission(const struct denial *denial, bool *ret_broad);
+/* A home, a whole part of the system, or what holds one. */
+bool hint_is_broad(const char *path);

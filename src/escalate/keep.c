@@ -5,7 +5,6 @@
 #include "../decide/remember.h"
 
 #include <string.h>
-#include <time.h>
 
 static char *copy(const char *text)
 {
@@ -25,7 +24,7 @@ int answer_keep(const struct answer *answer, const struct ask *question,
 		.by = copy(answer->by),
 		.reason = copy(answer->reason),
 		.command = copy(question->command),
-		.expires = answer->scope == SCOPE_TIME ? time(NULL) + (int64_t)answer->seconds : 0,
+		.expires = answer->expires,
 	};
 	int r;
 

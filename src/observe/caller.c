@@ -48,13 +48,26 @@ int caller_text(pid_t tid, uint64_t address, char *text, size_t room)
 	return -ENAMETOOLONG;
 }
 
+ssize_t proc_read(const char *path, char *text, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length;
+
+	if (fd < 0)
+		return -errno;
+	length = read(fd, text, room - 1);
+	close(fd);
+	text[MAX(length, 0)] = '\0';
+	return length;
+}
+
 long proc_number(const char *path, const char *field, int base)
 {
-	_cleanup_free_ char *text = NULL;
+	char text[4096];
 	const char *at;
 	size_t length = strlen(field);
 
-	if (read_file(AT_FDCWD, path, 16384, &text, NULL) < 0)
+	if (proc_read(path, text, sizeof(text)) < 0)
 		return -1;
 	for (at = text; at; at = strchr(at, '\n'), at = at ? at + 1 : NULL)
 		if (strncmp(at, field, length) == 0 && at[length] == ':')
@@ -70,16 +83,35 @@ pid_t caller_group(pid_t tid)
 	return (pid_t)proc_number(path, "Tgid", 10);
 }
 
+/* The same before Linux 6.9. The number of a thread says nothing of whose it was, so that nothing
+ * can be kept. */
+static int fd_of_group(pid_t tid, int fd)
+{
+	_cleanup_close_ int pidfd = sys_pidfd_open(caller_group(tid));
+	int copy = pidfd < 0 ? -1 : sys_pidfd_getfd(pidfd, fd);
+
+	return pidfd < 0 ? -ESRCH : copy < 0 ? -errno : copy;
+}
+
 int caller_fd(pid_t tid, int fd)
 {
-	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, tid, PIDFD_OF_THREAD);
-	int copy;
+	/* Most callers come again. What is kept means one thread for ever: when that has ended it
+	 * leads to nobody, whoever has its number by then. */
+	static int kept = -1;
+	static pid_t last;
+	int copy = -1;
 
-	if (pidfd < 0 && errno == EINVAL)
-		pidfd = sys_pidfd_open(caller_group(tid)); /* before Linux 6.9 */
-	if (pidfd < 0)
-		return -ESRCH;
-	copy = sys_pidfd_getfd(pidfd, fd);
+	if (tid == last)
+		copy = sys_pidfd_getfd(kept, fd);
+	if (tid == last && (copy >= 0 || errno != ESRCH))
+		return copy < 0 ? -errno : copy;
+	last = 0;
+	close_fd(&kept);
+	kept = (int)syscall(SYS_pidfd_open, tid, PIDFD_OF_THREAD);
+	if (kept < 0)
+		return errno == EINVAL ? fd_of_group(tid, fd) : -ESRCH;
+	last = tid;
+	copy = sys_pidfd_getfd(kept, fd);
 	return copy < 0 ? -errno : copy;
 }
 
@@ -282,6 +314,13 @@ static int absolute(pid_t tid, int dirfd, const char *path, char *ret, size_t ro
 		strcat(ret, path);
 	}
 	return 0;
+}
+
+int caller_path(int root, pid_t tid, int dirfd, const char *path, char *ret, size_t room)
+{
+	int r = absolute(tid, dirfd, path, ret, room);
+
+	return r < 0 ? r : write_out_links(root, tid, ret, room);
 }
 
 static int path_of(int fd, char *path, size_t room)

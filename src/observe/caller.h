@@ -26,6 +26,8 @@ int caller_bytes(pid_t tid, uint64_t address, void *data, size_t length);
 /* Its memory as a file, to be read and written: unlike the number of a thread it cannot become
  * somebody else's. -errno. */
 int caller_memory(pid_t tid);
+/* What one reading of a file of /proc gives, with a NUL behind it: its length, or less than 0. */
+ssize_t proc_read(const char *path, char *text, size_t room);
 /* The number behind a field ("Tgid") of a file of /proc; -1 where there is none. */
 long proc_number(const char *path, const char *field, int base);
 /* A copy of one of its fds, or -errno. */
@@ -61,5 +63,8 @@ int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 /* The same for a name. -EBUSY for a path that ends in no name (".", "..", "/"). *ret_spot holds an
  * fd on success; close it. */
 int caller_find_name(int root, pid_t tid, int dirfd, const char *path, struct spot *ret_spot);
+/* The absolute path that the caller means, as far as that can be said without a look at it. -errno.
+ */
+int caller_path(int root, pid_t tid, int dirfd, const char *path, char *ret, size_t room);
 /* The caller's fd that a path like /dev/stderr or /proc/self/fd/2 names, -1 for any other. */
 int caller_fd_named(const char *path);

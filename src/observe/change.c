@@ -52,18 +52,6 @@ bool change_is_given_in_place(int number)
 	return true;
 }
 
-/* By an open that waits for nobody: truncate() would, for whoever holds a lease. */
-static int change_length(int fd, const char *link, uint64_t length)
-{
-	_cleanup_close_ int file = -1;
-	struct stat st;
-
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) /* to open a device is to act on it */
-		return S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-	file = open(link, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return file < 0 || ftruncate(file, (off_t)length) < 0 ? errno : 0;
-}
-
 static int change_times(pid_t tid, const char *link, uint64_t address, unsigned kind)
 {
 	struct timespec times[2];
@@ -115,6 +103,24 @@ static int change_attribute(pid_t tid, const char *link, const uint64_t *argumen
 	return setxattr(link, name, value, size, (int)arguments[3]) < 0 ? errno : 0;
 }
 
+/* On the very file that the fd is of: the mount that it was opened through decides, as it would for
+ * the caller. */
+bool change_mode_by_fd(struct observer *observer, const struct seccomp_notif *call)
+{
+	_cleanup_close_ int fd = caller_fd((pid_t)call->pid, (int)call->data.args[0]);
+	int r;
+
+	if (fd < 0 || !still_waiting(observer, call->id))
+		return false;
+	r = fchmod(fd, (mode_t)call->data.args[1] & 01777) < 0 ? errno : 0;
+	/* Before the caller goes on: as long as we hold it for writing, nobody can execute it. */
+	close_fd(&fd);
+	if (r == EROFS)
+		return false;
+	answer(observer, call->id, r);
+	return true;
+}
+
 bool serve_change(struct observer *observer, const struct seccomp_notif *call, int fd, bool granted)
 {
 	const uint64_t *arguments = (const uint64_t *)call->data.args;
@@ -125,12 +131,10 @@ bool serve_change(struct observer *observer, const struct seccomp_notif *call, i
 	for (size_t i = 0; i < ELEMENTS(parts); i++)
 		if (parts[i].number == call->data.nr)
 			part = &parts[i];
-	if (granted ? !part && call->data.nr != SYS_truncate : !observer->observed->alone || !part)
+	if (!part || !(granted || observer->observed->alone))
 		return false;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (!part)
-		r = change_length(fd, link, arguments[1]);
-	else if (part->mode >= 0)
+	if (part->mode >= 0)
 		r = chmod(link, (mode_t)arguments[part->mode] & 07777) < 0 ? errno : 0;
 	else if (part->owner >= 0)
 		r = fchownat(fd, "", (uid_t)arguments[part->owner],

@@ -14,7 +14,7 @@
 
 static const char rule_outside[] = "default: write only in the workspace and /tmp";
 static const char rule_masked[] = "default: secrets are masked";
-static const char rule_native[] = "the system's own file permissions";
+const char rule_native[] = "the system's own file permissions";
 static const char rule_beside[] =
 	"default: nothing new beside a secret, where Landlock stands alone";
 static const char rule_by_product[] = "default: by-products are not worth a question";
@@ -133,6 +133,20 @@ static bool is_tree(enum trap_kind kind, const struct trap *trap, bool exists,
 	return trap->number == SYS_mkdir || trap->number == SYS_mkdirat;
 }
 
+void judge_hidden(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap, enum trap_kind kind, uint64_t flags,
+		  const char *operation, const struct hidden *hidden)
+{
+	const struct found *found = &hidden->found;
+
+	if (hidden->error == 0 && would_be_tried(kind, flags, found->exists, &found->st) &&
+	    possible_outside(observer, kind, found->exists, &found->st, found->path))
+		refuse_file(observer, call, trap, operation, found->path,
+			    is_tree(kind, trap, found->exists, &found->st), hidden->rule, EACCES);
+	else
+		refuse(observer, call, trap, operation, found->path, hidden->rule, EACCES);
+}
+
 enum judgement judge(struct observer *observer, const struct seccomp_notif *call,
 		     const struct trap *trap, enum trap_kind kind, uint64_t flags, bool exists,
 		     const struct stat *st, const char *path)
@@ -140,6 +154,7 @@ enum judgement judge(struct observer *observer, const struct seccomp_notif *call
 	const char *operation = kind == TRAP_REMOVE ? "delete" : "write", *rule = NULL;
 	bool names = (kind >= TRAP_MAKE && kind <= TRAP_LINK) || (kind == TRAP_OPEN && !exists);
 	int error = path_is_under(path, "/proc") ? EROFS : EACCES;
+	const struct permit *permit;
 
 	if (!would_be_tried(kind, flags, exists, st))
 		return JUDGED_FREE;
@@ -150,8 +165,11 @@ enum judgement judge(struct observer *observer, const struct seccomp_notif *call
 	}
 	if (path_is_under(path, "/dev") && exists && kind == TRAP_OPEN)
 		return JUDGED_FREE; /* a device that the sandbox has is there to be used */
-	if (permit_covers(observer, kind == TRAP_REMOVE ? PERMIT_DELETE : PERMIT_WRITE, path))
+	permit = permit_find(observer, kind == TRAP_REMOVE ? PERMIT_DELETE : PERMIT_WRITE, path);
+	if (permit) {
+		terms_use(observer, permit->number, call->id);
 		return JUDGED_GRANTED;
+	}
 	if (possible_outside(observer, kind, exists, st, path))
 		refuse_file(observer, call, trap, operation, path, is_tree(kind, trap, exists, st),
 			    rule ? rule : rule_outside, error);
@@ -206,21 +224,8 @@ static void set_mode(struct observer *observer, const struct seccomp_notif *call
 	answer(observer, call->id, chmod(link, mode & 07777) < 0 ? errno : 0);
 }
 
-/* Where an fd's file lies, without taking the fd; true if a change there is nobody's business but
- * the caller's. */
-static bool is_own_by_fd(const struct observer *observer, const struct seccomp_notif *call)
-{
-	char link[64], path[PATH_MAX];
-	const char *mask = NULL;
-	ssize_t length;
-
-	snprintf(link, sizeof(link), "/proc/%d/fd/%d", (pid_t)call->pid, (int)call->data.args[0]);
-	length = readlink(link, path, sizeof(path) - 1);
-	path[MAX(length, 0)] = '\0';
-	return path[0] == '/' && may_write(observer, path, &mask);
-}
-
-/* A change by fd: of a file that was opened for reading only, it may lie anywhere. */
+/* A change by fd that is shown to us: modes with set-group-id, or with which a file can be executed
+ * that we may still hold for writing; and all of them where no mounts stand. */
 static void serve_fd(struct observer *observer, const struct seccomp_notif *call,
 		     const struct trap *trap)
 {
@@ -231,10 +236,8 @@ static void serve_fd(struct observer *observer, const struct seccomp_notif *call
 	ssize_t length;
 	int object;
 
-	if (!shares_group && !observer->observed->alone && is_own_by_fd(observer, call)) {
-		answer_continue(observer, call->id);
+	if (!shares_group && !observer->observed->alone && change_mode_by_fd(observer, call))
 		return;
-	}
 	fd = found.fd = caller_object((pid_t)call->pid, (int)call->data.args[0]);
 	if (fd < 0 || fstat(fd, &found.st) < 0 || !still_waiting(observer, call->id)) {
 		answer(observer, call->id, fd < 0 ? -fd : EINTR);
@@ -275,38 +278,13 @@ static bool sets_group_id(const struct seccomp_notif *call, const struct trap *t
 	       call->data.args[trap->mode] & S_ISGID;
 }
 
-/* Into a masked directory nobody can look, we neither: but whatever was meant in it, the mask
- * refuses. True if the call was refused and answered. */
-bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *call,
-		       const struct trap *trap, int directory, const char *text)
-{
-	char above[PATH_MAX], object[2 * PATH_MAX];
-	struct found found;
-	const char *rule = NULL;
-	char *slash;
-
-	strcpy(above, text);
-	while ((slash = strrchr(above, '/')) && slash != above) {
-		*slash = '\0';
-		if (caller_find(observer->observed->root, (pid_t)call->pid,
-				argument(call, directory, AT_FDCWD), above, true, &found) < 0)
-			continue;
-		close(found.fd);
-		if (!still_waiting(observer, call->id) || may_write(observer, found.path, &rule) ||
-		    !rule)
-			return false;
-		snprintf(object, sizeof(object), "%s%s", found.path, text + strlen(above));
-		refuse(observer, call, trap, trap->kind == TRAP_REMOVE ? "delete" : "write", object,
-		       rule, EACCES);
-		return true;
-	}
-	return false;
-}
-
 /* An open on ordinary ground goes on by itself while the walls hold all that is guarded; unless it
  * could make a file: whose name that would be is known only to whoever performs it. */
 static bool goes_on(struct observer *observer, uint64_t flags)
 {
+	/* Landlock leaves it to us to cut what is not opened for writing. */
+	if (!observer->observed->alone && flags & O_TRUNC && (flags & O_ACCMODE) == O_RDONLY)
+		return false;
 	return !observer->observed->guarded || (!hold_performs(observer) && !(flags & O_CREAT));
 }
 
@@ -320,6 +298,8 @@ static void serve_unfound(struct observer *observer, const struct seccomp_notif 
 		answer(observer, call->id, error == ENOENT ? ENOENT : EPERM);
 	else if (observer->observed->alone && trap->kind == TRAP_CHANGE)
 		answer(observer, call->id, error == 0 || error == EFAULT ? EACCES : error);
+	else if (!observer->observed->alone && trap->kind == TRAP_CUT)
+		answer(observer, call->id, error ? error : EACCES);
 	else if (trap->kind != TRAP_OPEN || goes_on(observer, flags))
 		answer_continue(observer, call->id);
 	else if (caller_fd_named(text) >= 0)
@@ -378,8 +358,11 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 	}
 	if (!found->exists && may_not_become_repository(observer, call, trap, found->path))
 		return;
-	if (!found->granted && !hold_needs_host(observer, found->fd, found->path, guard) &&
-	    goes_on(observer, flags))
+	if (observer->observed->closed_proc && is_process_directory(found->path) &&
+	    is_own_setting(path_last(found->path)))
+		perform_open(observer, call, trap, flags, found, guard);
+	else if (!found->granted && goes_on(observer, flags) &&
+		 !hold_needs_host(observer, found->fd, found->path, guard))
 		answer_continue(observer, call->id);
 	else
 		perform_open(observer, call, trap, flags, found, guard);
@@ -438,12 +421,16 @@ static void serve_kept(struct observer *observer, const struct seccomp_notif *ca
 
 		if (object < 0)
 			answer(observer, call->id, -object);
+		else if (trap->kind == TRAP_CUT)
+			perform_cut(observer, call, found, object);
 		else
 			(void)serve_change(observer, call, object, /* granted= */ true);
 		return;
 	}
 	if (!hold_needs_host(observer, found->fd, found->path, guard) || !found->exists) {
-		if (!serve_change(observer, call, found->fd, /* granted= */ false))
+		if (trap->kind == TRAP_CUT && !observer->observed->alone)
+			perform_cut(observer, call, found, found->fd);
+		else if (!serve_change(observer, call, found->fd, /* granted= */ false))
 			answer_continue(observer, call->id);
 		return;
 	}
@@ -470,6 +457,7 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 {
 	uint64_t flags = trap->flags >= 0 ? (uint32_t)call->data.args[trap->flags] : 0;
 	bool follow = !trap->no_follow && !(flags & AT_SYMLINK_NOFOLLOW);
+	enum below below = BELOW_NOT;
 	_cleanup_close_ int fd = -1;
 	struct found found;
 	char text[PATH_MAX] = "";
@@ -496,6 +484,10 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 			answer(observer, call->id, EINVAL);
 			return;
 		}
+		if (!(flags & (O_ACCMODE | O_CREAT | O_TRUNC))) {
+			serve_read(observer, call, trap, flags);
+			return;
+		}
 	}
 	r = caller_text((pid_t)call->pid, call->data.args[trap->path], text, sizeof(text));
 	if (r == -EFAULT)
@@ -506,9 +498,13 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		r = caller_find(observer->observed->root, (pid_t)call->pid,
 				argument(call, trap->directory, AT_FDCWD), text, follow, &found);
 	fd = r == 0 ? found.fd : -1;
-	if (r == -EACCES && refuse_below_mask(observer, call, trap, trap->directory, text))
-		return;
-	if (r < 0 || !still_waiting(observer, call->id)) {
+	if (r == -EACCES) {
+		below = below_find(observer, call, trap, text, flags, &found);
+		fd = below == BELOW_GRANTED ? found.fd : -1;
+		if (below == BELOW_ANSWERED)
+			return;
+	}
+	if ((r < 0 && below == BELOW_NOT) || !still_waiting(observer, call->id)) {
 		serve_unfound(observer, call, trap, text, flags, -r);
 		return;
 	}
@@ -516,7 +512,7 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		answer(observer, call->id, EISDIR);
 		return;
 	}
-	if (!judge_found(observer, call, trap, trap->kind, flags, &found))
+	if (below == BELOW_NOT && !judge_found(observer, call, trap, trap->kind, flags, &found))
 		return;
 	if (trap->kind == TRAP_OPEN)
 		serve_open(observer, call, trap, flags, &found);

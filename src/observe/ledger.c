@@ -13,6 +13,18 @@ static char *copy(const char *text)
 	return result;
 }
 
+static void count(struct denial *denial)
+{
+	denial->count++;
+	clock_gettime(CLOCK_REALTIME, &denial->last);
+}
+
+void ledger_count(struct ledger *ledger, size_t entry)
+{
+	if (entry < ledger->count)
+		count(&ledger->denials[entry]);
+}
+
 struct denial *ledger_add(struct ledger *ledger, const char *operation, const char *object,
 			  const char *syscall, const char *rule, const char *program)
 {
@@ -22,7 +34,7 @@ struct denial *ledger_add(struct ledger *ledger, const char *operation, const ch
 		denial = &ledger->denials[i];
 		if (strcmp(denial->object, object) == 0 &&
 		    strcmp(denial->operation, operation) == 0) {
-			denial->count++;
+			count(denial);
 			return denial;
 		}
 	}
@@ -43,6 +55,8 @@ struct denial *ledger_add(struct ledger *ledger, const char *operation, const ch
 		.answer = "none",
 		.count = 1,
 	};
+	clock_gettime(CLOCK_REALTIME, &denial->first);
+	denial->last = denial->first;
 	return denial;
 }
 

@@ -15,6 +15,8 @@ struct ledger {
 /* program is the name of the process, or NULL. Returns the entry, NULL where there is no room. */
 struct denial *ledger_add(struct ledger *ledger, const char *operation, const char *object,
 			  const char *syscall, const char *rule, const char *program);
+/* One more use of what an entry is about. */
+void ledger_count(struct ledger *ledger, size_t entry);
 /* Of a target of the network; each may be NULL or 0 where it is not known. */
 void ledger_add_target(struct denial *denial, const char *host, const char *address, uint16_t port,
 		       const char *protocol);

@@ -74,9 +74,11 @@ static int place_of(const struct observer *observer, const struct spot *spot, en
 static bool judge_spot(struct observer *observer, const struct seccomp_notif *call,
 		       const struct trap *trap, enum trap_kind kind, struct spot *spot)
 {
-	enum judgement judgement =
-		judge(observer, call, trap, kind, 0, spot->exists, &spot->st, spot->path);
+	enum judgement judgement;
 
+	if (spot->granted) /* where it was found */
+		return true;
+	judgement = judge(observer, call, trap, kind, 0, spot->exists, &spot->st, spot->path);
 	spot->granted = judgement == JUDGED_GRANTED;
 	return judgement != JUDGED_ANSWERED;
 }
@@ -102,8 +104,17 @@ static int find_spot(struct observer *observer, const struct seccomp_notif *call
 		close(ret_spot->parent);
 		return 0;
 	}
-	if (r == -EACCES && *text && refuse_below_mask(observer, call, trap, directory, text))
-		return 0;
+	if (r == -EACCES && *text) {
+		enum below below =
+			below_find_name(observer, call, trap, directory, path, text, ret_spot);
+
+		if (below == BELOW_GRANTED && still_waiting(observer, call->id))
+			return 1;
+		if (below == BELOW_GRANTED)
+			close(ret_spot->parent);
+		if (below != BELOW_NOT)
+			return 0;
+	}
 	if (trap->kind == TRAP_REMOVE)
 		answer_continue(observer, call->id); /* the kernel's own words are the right ones */
 	else

@@ -60,6 +60,8 @@ static const struct trap traps[] = {
 	{SYS_sendmsg, "sendmsg", TRAP_MESSAGE, -1, -1, -1, -1, -1, -1, false},
 	{SYS_sendmmsg, "sendmmsg", TRAP_MESSAGE, -1, -1, -1, -1, -1, -1, false},
 	{SYS_socket, "socket", TRAP_SOCKET, -1, -1, -1, -1, -1, -1, false},
+	{SYS_execve, "execve", TRAP_EXEC, -1, 0, -1, -1, -1, -1, false},
+	{SYS_execveat, "execveat", TRAP_EXEC, 0, 1, -1, -1, 4, -1, false},
 	{SYS_kill, "kill", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
 	{SYS_tkill, "tkill", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
 	{SYS_tgkill, "tgkill", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
@@ -168,6 +170,8 @@ void serve_call(struct observer *observer, const struct seccomp_notif *call,
 {
 	if (trap->kind == TRAP_ALLOCATE)
 		serve_allocation(observer, call);
+	else if (trap->kind == TRAP_EXEC)
+		serve_exec(observer, call, trap);
 	else if (trap->kind == TRAP_PROCESS)
 		serve_processes(observer, call, trap);
 	else if (trap->kind == TRAP_LISTEN || trap->kind == TRAP_INTERFACE)
@@ -229,11 +233,12 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 	raise_files(observer);
 	connects_begin();
 	observer->observed = observed;
-	observer->dial_timer = -1;
+	observer->dial_timer = observer->terms.timer = observer->lent_epoll = -1;
 	observer->epoll = epoll_create1(EPOLL_CLOEXEC);
 	observer->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	observer->resolver = resolver_new();
-	if (observer->epoll < 0 || observer->timer < 0 || watch(observer, observer->timer) < 0 ||
+	if (seals_begin(observer) < 0 || observer->epoll < 0 || observer->timer < 0 ||
+	    watch(observer, observer->timer) < 0 ||
 	    (observed->listener >= 0 && watch(observer, observed->listener) < 0) ||
 	    !(observer->nameserver =
 		      nameserver_new(observer->epoll, observed->names, observer->resolver))) {
@@ -254,6 +259,7 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 	if (observed->published && observed->published->count > 0)
 		relay_adopt(network_relay(observer), observed->published);
 	hold_begin(observer);
+	terms_begin(observer);
 	*ret_observer = observer;
 	return 0;
 }
@@ -271,8 +277,11 @@ void observer_free(struct observer *observer)
 		return;
 	if (observer->files.rlim_max)
 		(void)setrlimit(RLIMIT_NOFILE, &observer->files);
+	seals_done(observer);
 	drop_waiting(observer);
 	wish_done(observer);
+	lent_done(observer);
+	terms_done(observer);
 	probe_forget(observer, NULL);
 	dial_done(observer);
 	relay_free(observer->relay);
@@ -294,7 +303,7 @@ int observer_fd(const struct observer *observer)
 	return observer->epoll;
 }
 
-/* Nothing inside goes on without its masks. */
+/* Nothing inside goes on without its masks, nor with what was taken back. */
 static void end_run(struct observer *observer)
 {
 	if (observer->observed->pidfd >= 0)
@@ -313,6 +322,7 @@ void observer_serve(struct observer *observer)
 
 		if (count <= 0)
 			return;
+		terms_check(observer);
 		for (int i = 0; i < count; i++) {
 			int fd = events[i].data.fd;
 
@@ -322,27 +332,33 @@ void observer_serve(struct observer *observer)
 				 observer->observed->listener) /* nobody is left under the filter */
 				epoll_ctl(observer->epoll, EPOLL_CTL_DEL, fd, NULL);
 			else if (!nameserver_serve(observer->nameserver, fd) &&
-				 !dial_serve(observer, fd) &&
+				 !dial_serve(observer, fd) && !terms_serve(observer, fd) &&
 				 !lookup_serve(observer->lookup, fd, events[i].events) &&
 				 !relay_serve(observer->relay, fd, events[i].events) &&
-				 !renewal_serve(observer->renewal, fd))
+				 !renewal_serve(observer->renewal, fd) && !seal_serve(observer, fd))
 				waiting = true;
 		}
 		if (waiting)
 			serve_waiting(observer);
-		if (renewal_failed(observer->renewal))
+		if (renewal_failed(observer->renewal) || observer->terms.failure)
 			end_run(observer);
 	}
 }
 
 struct error *observer_take_failure(struct observer *observer)
 {
-	return renewal_take_failure(observer->renewal);
+	struct error *failure = renewal_take_failure(observer->renewal);
+
+	return failure ? failure : STEAL(observer->terms.failure);
 }
 
 void observer_warn(const struct observer *observer, struct list *warnings)
 {
 	renewal_warn(observer->renewal, warnings);
+	for (size_t i = 0; i < observer->seals.unsealed.count; i++)
+		list_add(warnings, observer->seals.unsealed.items[i]);
+	for (size_t i = 0; i < observer->terms.lines.count; i++)
+		list_add(warnings, observer->terms.lines.items[i]);
 }
 
 uint64_t observer_set_aside(const struct observer *observer)

@@ -7,6 +7,7 @@
 
 #include "../base/access.h"
 #include "../base/error.h"
+#include "../base/given.h"
 #include "../base/hosts.h"
 #include "../base/list.h"
 #include "network/publish.h"
@@ -16,6 +17,38 @@
 #include <stdbool.h>
 
 struct observer;
+
+/* A program that is being started. */
+struct started {
+	const char *path;	 /* as the call names it */
+	const char *real;	 /* the file itself, as it is seen in the sandbox */
+	const struct list *argv; /* at least one word */
+	const char *text;	 /* all of it as shell text, the file first: what a yes is to */
+};
+
+enum program_word {
+	PROGRAM_FREE,  /* no rule is about it */
+	PROGRAM_GIVEN, /* a rule is, and somebody has said yes */
+	PROGRAM_ASK,
+	PROGRAM_DENY,
+};
+
+/* Rules about programs: what judges them, and what init will start, whose memory nobody reads. */
+struct programs {
+	/* *ret_rule: the rule in words; unchanged where there is none. */
+	enum program_word (*judge)(void *data, const struct started *started,
+				   const char **ret_rule);
+	void *data;
+	const struct list *candidates, *argv;
+	bool sealed; /* what is loaded is checked */
+};
+
+/* The answers that are remembered, and that somebody may take back while the command runs. */
+struct answers {
+	bool (*changed)(void *data); /* since it was asked last; NULL: they never do */
+	bool (*holds)(void *data, const char *grant);
+	void *data;
+};
 
 /* Borrowed; must outlive the observer. */
 struct observed {
@@ -28,6 +61,8 @@ struct observed {
 			     may be reached */
 	bool no_network;  /* it has none, and the host's must not be reached */
 	bool alone;	  /* no mounts: Landlock is the only wall around files */
+	bool closed_proc; /* all of /proc is read-only: its files are root's, and so is the command
+			   */
 	const char *tmp;  /* the session's temporary files where they are not at /tmp, else NULL */
 	const struct areas *areas;  /* what may be written, /tmp included where it is private, and
 				       what is masked or held read-only in it */
@@ -38,16 +73,21 @@ struct observed {
 	const char *quarantine;	    /* a directory to be made for what must not stay */
 	const struct host_rules *hosts; /* targets of the network that may be reached */
 	struct published *published;	/* ports inside that the host can reach: taken over */
-	bool restricted;	    /* there is a list, and hosts is it; else none may be reached */
-	bool asks;		    /* somebody can be asked: what is missing waits as a wish */
+	bool restricted; /* there is a list, and hosts is it; else none may be reached */
+	bool asks;	 /* somebody can be asked: what is missing waits as a wish */
+	struct answers answers;
+	const struct givens *given; /* what earlier answers gave, for the observer to carry out */
+	const struct givens *fixed; /* and what of it the walls were built with: the run ends when
+				       one of these does */
 	const struct list *never;   /* files that nobody can grant: paths and patterns */
 	const struct list *by_products; /* patterns of files that nobody is asked about */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
 	const struct masks *masks;  /* what is hidden, by mounts or without */
-	const struct masks *covered; /* the masks that are renewed when they fall; NULL: none */
-	const struct texts *texts;   /* of those of its masks that show one; none: NULL */
-	int pidfd;		     /* of init: what ends the run; -1: */
-	int control;		     /* the end of this does */
+	const struct masks *covered;	 /* the masks that are renewed when they fall; NULL: none */
+	const struct texts *texts;	 /* of those of its masks that show one; none: NULL */
+	int pidfd;			 /* of init: what ends the run; -1: */
+	int control;			 /* the end of this does */
+	const struct programs *programs; /* NULL: starts of programs are not shown */
 	uint64_t disk; /* how much of it fallocate may set aside; 0: fallocate is not shown */
 };
 
@@ -60,6 +100,7 @@ struct wish {
 	uint64_t number;       /* tells it from all others of this run */
 	const char *operation; /* "connect", "unix"; "write", "delete", "read"; "exec" */
 	const char *object;    /* "packages.example:443", "[2001:db8::1]:80"; a real path */
+	const char *command;   /* exec: all of it as shell text; else NULL */
 	bool tree;	       /* a directory: what lies in it is meant, too */
 	const char *host;      /* connect: the name or the address alone; else NULL */
 	const char *address;   /* connect: the address where it is known, else NULL */
@@ -70,11 +111,18 @@ struct wish {
 	const char *rule;    /* what refuses it as long as nobody answers */
 	const char *warning; /* why it would be refused even so ("private address"), or NULL */
 };
+/* A program must not be able to wear a person down: what it wants beyond these is refused, and so
+ * is all that it wants from then on. */
+enum { WISHES_MOST = 50, WISHES_A_SECOND = 10 };
+/* Why, in words, or NULL. */
+const char *observer_silenced(const struct observer *observer);
 /* The first that waits for an answer, or NULL. */
 const struct wish *observer_wish(struct observer *observer);
 /* One more permission for the rest of the run: "connect HOST[:PORT]" (a pattern; no set),
  * "host-loopback PORT", "unix PATH", and those of files. term: NULL for the rest of the run. */
 void observer_permit(struct observer *observer, const char *permission, const struct term *term);
+/* True if what was permitted so far covers it. */
+bool observer_permits(const struct observer *observer, const struct wish *wish);
 /* Answers the wish of that number: it is judged once more with what was permitted since; where that
  * is not enough it is refused, and the answer ("denied", "none"; a constant) is noted with the
  * denial. Nothing happens where its caller is gone. */
@@ -82,7 +130,8 @@ void observer_settle(struct observer *observer, uint64_t number, const char *ans
 
 /* Readable when there is something to do. */
 int observer_fd(const struct observer *observer);
-/* Does what is to be done now, a bounded amount; never blocks. */
+/* Does what is to be done now, a bounded amount; waits only for the next call of a program that
+ * makes many, some milliseconds. */
 void observer_serve(struct observer *observer);
 /* Why the run was ended by the observer, or NULL. */
 struct error *observer_take_failure(struct observer *observer);

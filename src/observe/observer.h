@@ -3,13 +3,17 @@
  * answer. */
 #pragma once
 
+#include "below.h"
 #include "caller.h"
 #include "hold.h"
 #include "ledger.h"
 #include "network/nameserver.h"
 #include "observe.h"
 #include "permits.h"
+#include "reads.h"
 #include "renew.h"
+#include "seal.h"
+#include "terms.h"
 #include "network/resolver.h"
 #include <linux/seccomp.h>
 #include <sys/resource.h>
@@ -54,26 +58,38 @@ struct observer {
 	size_t probe_count;
 	struct asking *asking; /* calls that wait for an answer, the oldest first */
 	size_t asking_count;
-	uint64_t wishes;	     /* how many there were */
-	const char *settling;	     /* the answer that a call is served again with; NULL */
-	struct host_rules permitted; /* by answers during the run */
+	uint64_t wishes;		     /* how many there were */
+	struct list wanted;		     /* what was asked for so far, each once */
+	uint64_t wanted_at[WISHES_A_SECOND]; /* and the last of it, when */
+	const char *silenced;		     /* why nothing more is asked for; NULL */
+	const char *settling;		     /* the answer that a call is served again with; NULL */
+	struct terms terms;		     /* what answers gave; and from it: */
+	struct host_rules permitted;
 	struct list permitted_sockets;
-	struct permits permits; /* of files, the same */
-	struct list granted;	/* wishes that were */
-	struct rlimit files;	/* that may be open at once, as it was before */
-	struct dial *dials;	/* connections that are made outside */
+	struct permits permits; /* of files */
+	struct lent *lent;	/* connections that may have to be taken back */
+	size_t lent_count;
+	uint64_t lents;	      /* how many there were */
+	int lent_epoll;	      /* -1 until there is one */
+	struct list granted;  /* wishes that were */
+	struct copies copies; /* of files that were granted to be read */
+	struct rlimit files;  /* that may be open at once, as it was before */
+	struct dial *dials;   /* connections that are made outside */
 	size_t dial_count;
 	uint64_t dialled;	/* how many there were */
 	int dial_timer;		/* -1 until it is needed */
+	bool ticks;		/* it is set */
 	struct winner *winners; /* addresses that answered; NULL until there is one */
 	struct lookup *lookup;
 	struct relay *relay;
 	struct renewed renewed;
 	struct renewal *renewal;
 	struct holding holding;
+	struct seals seals;
 	uint32_t last_caller;
 	unsigned streak;      /* how often in a row it was the same */
 	bool together;	      /* callers wake us on their own processor */
+	unsigned apart;	      /* how often they are not met on one for now, see insert.c */
 	uint64_t unread;      /* calls whose paths could not be read */
 	uint64_t set_aside;   /* bytes that fallocate was let go on with */
 	uint64_t own_network; /* the supervisor's own, as SO_NETNS_COOKIE says it; 0: not asked yet
@@ -98,6 +114,7 @@ enum trap_kind {
 	TRAP_LISTEN,
 	TRAP_INTERFACE, /* a question about the interfaces of a socket's network */
 	TRAP_SOCKET,	/* of the Internet, where there must be none */
+	TRAP_EXEC,	/* the start of a program */
 	TRAP_PROCESS,	/* something done to another process, where all of the user's can be reached
 			 */
 };
@@ -156,18 +173,24 @@ void refuse_file(struct observer *observer, const struct seccomp_notif *call,
 /* True if something in the directory, or below, is denied or read-only: it must keep its place, for
  * denied is what lies there. */
 bool holds_denied(const struct observer *observer, const char *path);
-/* The same for a path below a directory that is masked; text: as the caller says it. */
-bool refuse_below_mask(struct observer *observer, const struct seccomp_notif *call,
-		       const struct trap *trap, int directory, const char *text);
+/* Refuses a call below a masked directory, always with EACCES: how it would have failed tells what
+ * lies there. It waits for an answer where it could be done at all. */
+void judge_hidden(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap, enum trap_kind kind, uint64_t flags,
+		  const char *operation, const struct hidden *hidden);
 /* Puts an fd of ours into the caller's table as the call's result. -errno where it has no room:
  * then nothing was answered. Takes ownership. */
 int answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
+/* insert.c: puts an fd of ours into the caller's table under the number, in the place of what it
+ * has there. 0 or -errno. */
+int insert_fd(struct observer *observer, const struct seccomp_notif *call, int fd, int number,
+	      bool close_on_exec);
 /* An argument as an fd; `otherwise` where the call has none. */
 int argument(const struct seccomp_notif *call, int index, int otherwise);
 
 /* The mask of the caller, for as long as something is made for it. */
 mode_t take_umask(const struct seccomp_notif *call);
-extern const char rule_guarded[];
+extern const char rule_guarded[], rule_native[];
 /* The name, about to be made, is one of two that make a directory a repository, and the other is
  * there. True if that may not be, and the call is answered. */
 bool may_not_become_repository(struct observer *observer, const struct seccomp_notif *call,
@@ -182,18 +205,29 @@ void serve_names_of_files(struct observer *observer, const struct seccomp_notif 
 void perform_open(struct observer *observer, const struct seccomp_notif *call,
 		  const struct trap *trap, uint64_t flags, const struct found *found,
 		  enum guard guard);
+/* True for a file of /proc by which a process is set up, and nothing else is. */
+bool is_own_setting(const char *name);
+/* Opens such a file of a process of the sandbox where all of /proc is read-only there; 0: it is
+ * none, -errno. path: as seen in the sandbox. */
+int open_setting(pid_t tid, const char *path, uint64_t flags);
 /* The same of one of the caller's own fds, by a path such as /dev/stderr. */
 void perform_reopen(struct observer *observer, const struct seccomp_notif *call, uint64_t flags,
 		    int fd);
 
 void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		 const struct trap *trap);
-/* Performs a change of mode, owner, times, attributes or length on the object, where the walls do
- * not decide it or a person granted it; false: they do, and nothing was answered. */
+/* Performs fchmod, where mounts stand and decide; false: nothing was answered. */
+bool change_mode_by_fd(struct observer *observer, const struct seccomp_notif *call);
+/* Performs a change of mode, owner, times or attributes on the object, where the walls do not
+ * decide it or a person granted it; false: they do, and nothing was answered. */
 bool serve_change(struct observer *observer, const struct seccomp_notif *call, int fd,
 		  bool granted);
 /* False for a change that is granted only by starting again. */
 bool change_is_given_in_place(int number);
+/* truncate() of what was found, by an fd of it: behind mounts Landlock leaves that to us, so it
+ * never goes on. */
+void perform_cut(struct observer *observer, const struct seccomp_notif *call,
+		 const struct found *found, int fd);
 void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 		   const struct trap *trap);
 /* True if the socket is of the host's network while the sandbox has one of its own: then it was
@@ -202,6 +236,9 @@ bool is_host_socket(struct observer *observer, int fd);
 /* Listening, and questions about interfaces. */
 void serve_own_network(struct observer *observer, const struct seccomp_notif *call,
 		       const struct trap *trap);
+/* exec.c: the start of a program, where a rule could be about it. */
+void serve_exec(struct observer *observer, const struct seccomp_notif *call,
+		const struct trap *trap);
 void serve_processes(struct observer *observer, const struct seccomp_notif *call,
 		     const struct trap *trap);
 /* Tries to open a pipe for writing; false while nobody reads it, and nothing was answered. */

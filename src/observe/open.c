@@ -17,10 +17,6 @@
 #define CAREFUL (O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW)
 
 static const char rule_process[] = "a process's own files, opened for it";
-static const char *const own_settings[] = {
-	"comm",		 "oom_score_adj", "oom_adj",  "clear_refs", "coredump_filter",
-	"timerslack_ns", "autogroup",	  "loginuid",
-};
 
 /* As the caller wants it; -errno. Takes ownership. */
 static int finish(int fd, uint64_t flags)
@@ -130,14 +126,13 @@ static int open_process(const struct observer *observer, pid_t tid, const struct
 {
 	const char *name = path_last(found->path);
 
+	if (observer->observed->closed_proc)
+		return open_setting(tid, found->path, flags);
 	/* Where the others in /proc are the host's, only the caller's own. */
 	if (observer->observed->alone && strncmp(found->path, "/proc/", 6) == 0 &&
 	    atoi(found->path + 6) != caller_group(tid))
 		return 0;
-	for (size_t i = 0; i < ELEMENTS(own_settings); i++)
-		if (strcmp(name, own_settings[i]) == 0)
-			return reopen(found->fd, flags, 0);
-	return 0;
+	return is_own_setting(name) ? reopen(found->fd, flags, 0) : 0;
 }
 
 /* What a person granted, in the host's view. Only a file is handed in, or one without a name in a

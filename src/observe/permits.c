@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* "WORD PATH" with this word; the path, or NULL. */
 static const char *resource_of(const char *permission, const char *word)
@@ -22,69 +21,40 @@ static const char *resource_of(const char *permission, const char *word)
 		       : NULL;
 }
 
-bool permits_add(struct permits *permits, const char *permission, const struct term *term)
+bool permits_add(struct permits *permits, const char *permission, size_t number)
 {
 	static const char *const words[] = {
 		[PERMIT_READ] = "read", [PERMIT_DELETE] = "delete", [PERMIT_WRITE] = "write"};
 	static const char all[] = "/**";
 
 	for (size_t i = 0; i < ELEMENTS(words); i++) {
-		const char *path = resource_of(permission, words[i]);
-		size_t length = path ? strlen(path) : 0;
-		struct permit *permit;
-		bool tree;
+		const char *pattern = resource_of(permission, words[i]);
+		size_t length = pattern ? strlen(pattern) : 0;
+		bool tree =
+			length > strlen(all) && strcmp(pattern + length - strlen(all), all) == 0;
+		_cleanup_free_ char *text =
+			pattern ? strndup(pattern, tree ? length - strlen(all) : length) : NULL;
+		char *path = text ? path_unescape(text) : NULL;
 
 		if (!path)
 			continue;
-		tree = length > strlen(all) && strcmp(path + length - strlen(all), all) == 0;
 		permits->items =
 			reallocarray(permits->items, permits->count + 1, sizeof(*permits->items));
 		if (!permits->items)
 			abort();
-		permit = &permits->items[permits->count++];
-		*permit = (struct permit){
-			.kind = (enum permit_kind)i,
-			.tree = tree,
-			.path = strndup(path, tree ? length - strlen(all) : length),
-			.grant = term && term->grant ? strdup(term->grant) : NULL,
-			.expires = term ? term->expires : 0,
-		};
-		if (!permit->path || (term && term->grant && !permit->grant))
-			abort();
+		permits->items[permits->count++] = (struct permit){
+			.kind = (enum permit_kind)i, .tree = tree, .path = path, .number = number};
 		return true;
 	}
 	return false;
 }
 
-static void permit_done(struct permit *permit)
-{
-	free(permit->path);
-	free(permit->grant);
-}
-
-void permits_revoke(struct permits *permits, const char *grant)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < permits->count; i++)
-		if (permits->items[i].grant && strcmp(permits->items[i].grant, grant) == 0)
-			permit_done(&permits->items[i]);
-		else
-			permits->items[kept++] = permits->items[i];
-	permits->count = kept;
-}
-
 void permits_done(struct permits *permits)
 {
 	for (size_t i = 0; i < permits->count; i++)
-		permit_done(&permits->items[i]);
+		free(permits->items[i].path);
 	free(permits->items);
 	*permits = (struct permits){0};
-}
-
-static bool holds(const struct permit *permit)
-{
-	return permit->expires == 0 || time(NULL) < permit->expires;
 }
 
 /* A kernel's own file system, or what is hidden as a whole. */
@@ -124,20 +94,26 @@ static bool is_meant(const struct observer *observer, const struct permit *permi
 	       !is_closed_within(observer, permit, path);
 }
 
-bool permit_covers(const struct observer *observer, enum permit_kind kind, const char *path)
+const struct permit *permit_find(const struct observer *observer, enum permit_kind kind,
+				 const char *path)
 {
 	const struct permits *permits = &observer->permits;
 
 	if (permits->count == 0 || permit_never(observer, path))
-		return false;
+		return NULL;
 	for (size_t i = 0; i < permits->count; i++) {
 		const struct permit *permit = &permits->items[i];
 
-		if ((permit->kind == kind || permit->kind == PERMIT_WRITE) && holds(permit) &&
+		if ((permit->kind == kind || permit->kind == PERMIT_WRITE) &&
 		    is_meant(observer, permit, path))
-			return true;
+			return permit;
 	}
-	return false;
+	return NULL;
+}
+
+bool permit_covers(const struct observer *observer, enum permit_kind kind, const char *path)
+{
+	return permit_find(observer, kind, path);
 }
 
 const char *permit_tree(const struct observer *observer, const char *path, bool innermost)
@@ -148,8 +124,7 @@ const char *permit_tree(const struct observer *observer, const char *path, bool 
 	for (size_t i = 0; i < permits->count; i++) {
 		const struct permit *permit = &permits->items[i];
 
-		if (permit->kind == PERMIT_WRITE && holds(permit) &&
-		    is_meant(observer, permit, path) &&
+		if (permit->kind == PERMIT_WRITE && is_meant(observer, permit, path) &&
 		    (!found || innermost == (strlen(permit->path) > strlen(found))))
 			found = permit->path;
 	}

@@ -23,10 +23,9 @@ enum permit_kind {
 
 struct permit {
 	enum permit_kind kind;
-	bool tree;  /* all that lies in it, too */
-	char *path; /* absolute and real */
-	char *grant;
-	int64_t expires;
+	bool tree;     /* all that lies in it, too */
+	char *path;    /* absolute and real */
+	size_t number; /* of what was given */
 };
 
 struct permits {
@@ -34,15 +33,15 @@ struct permits {
 	size_t count;
 };
 
-/* "read PATH", "delete PATH", "write PATH"; with a component of two stars at the end all of the
- * directory. False for anything else. */
-bool permits_add(struct permits *permits, const char *permission, const struct term *term);
-/* Drops what that answer gave. */
-void permits_revoke(struct permits *permits, const char *grant);
+/* "read PATH", "delete PATH", "write PATH", the path as path_escape() writes it; with a component
+ * of two stars at the end all of the directory. False for anything else. */
+bool permits_add(struct permits *permits, const char *permission, size_t number);
 void permits_done(struct permits *permits);
 
-/* True if what was granted covers the path by now. A tree does not open what is closed by a name of
- * its own in it, nor what nobody can grant. */
+/* What was granted and covers the path; NULL: nothing. A tree does not open what is closed by a
+ * name of its own in it, nor what nobody can grant. */
+const struct permit *permit_find(const struct observer *observer, enum permit_kind kind,
+				 const char *path);
 bool permit_covers(const struct observer *observer, enum permit_kind kind, const char *path);
 /* The innermost granted path to be written that the path is, or lies in; NULL: none. */
 const char *permit_tree(const struct observer *observer, const char *path, bool innermost);

@@ -2,19 +2,25 @@
 /* Calls that wait for a person's answer. With the answer a call is served again from its beginning:
  * what its arguments say by then is what is judged. */
 #include "network/network.h"
+#include "../base/units.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { ASKING_MOST = 64, TEXT = 4200 };
+enum { ASKING_MOST = 1024, CALLS_MOST = 4096, TEXT = 4200 };
 
+/* One question; all who want the same wait for its answer. */
 struct asking {
 	struct asking *next;
-	struct seccomp_notif call;
-	const struct trap *trap;
 	struct wish wish;
 	char operation[16], protocol[8], program[32], host[TARGET_NAME], address[64], warning[512],
 		rule[512], object[TEXT];
+	char *command;
+	struct waiter {
+		struct seccomp_notif call;
+		const struct trap *trap;
+	} * waiters;
+	size_t count;
 };
 
 static const char *keep(const char *text, char *room, size_t size)
@@ -28,26 +34,34 @@ static const char *keep(const char *text, char *room, size_t size)
 /* What is asked for: the target, and where it leads if that is what is in question. */
 static void write_key(const struct wish *wish, char key[static TEXT])
 {
+	if (wish->command) {
+		snprintf(key, TEXT, "%s %s", wish->operation, wish->command);
+		return;
+	}
 	snprintf(key, TEXT, "%s %s %s", wish->operation, wish->object,
 		 wish->warning && wish->address ? wish->address : "");
 }
 
-bool wish_add(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
-	      const struct wish *wish, const char *rule)
+static struct asking *find(struct observer *observer, const char *key)
 {
-	struct asking *asking, **last = &observer->asking;
-	char key[TEXT];
+	struct asking *asking = observer->asking;
+	char other[TEXT];
 
-	write_key(wish, key);
-	/* What was granted and is still refused will be refused whatever is answered. */
-	if (!observer->observed->asks || observer->settling ||
-	    observer->asking_count >= ASKING_MOST || list_has(&observer->granted, key))
-		return false;
-	asking = calloc(1, sizeof(*asking));
+	for (; asking; asking = asking->next) {
+		write_key(&asking->wish, other);
+		if (strcmp(other, key) == 0)
+			return asking;
+	}
+	return NULL;
+}
+
+static struct asking *begin_asking(struct observer *observer, const struct seccomp_notif *call,
+				   const struct wish *wish, const char *rule)
+{
+	struct asking *asking = calloc(1, sizeof(*asking)), **last = &observer->asking;
+
 	if (!asking)
 		abort();
-	asking->call = *call;
-	asking->trap = trap;
 	asking->wish = *wish;
 	asking->wish.number = ++observer->wishes;
 	asking->wish.rule = keep(rule, asking->rule, sizeof(asking->rule));
@@ -61,29 +75,94 @@ bool wish_add(struct observer *observer, const struct seccomp_notif *call, const
 	asking->wish.address = keep(wish->address, asking->address, sizeof(asking->address));
 	asking->wish.warning = keep(wish->warning, asking->warning, sizeof(asking->warning));
 	asking->wish.object = keep(wish->object, asking->object, sizeof(asking->object));
+	asking->wish.command = asking->command = wish->command ? strdup(wish->command) : NULL;
 	while (*last)
 		last = &(*last)->next;
 	*last = asking;
 	observer->asking_count++;
+	return asking;
+}
+
+/* What was wanted before is no new question. */
+static bool wants_too_much(struct observer *observer, const char *key)
+{
+	uint64_t now = monotonic_ns(), *last;
+
+	if (observer->silenced || list_has(&observer->wanted, key))
+		return observer->silenced;
+	last = &observer->wanted_at[observer->wanted.count % WISHES_A_SECOND];
+	if (observer->wanted.count == WISHES_MOST)
+		observer->silenced = "it asked more than 50 times; all else is refused";
+	else if (observer->wanted.count >= WISHES_A_SECOND && now < *last + 1000000000)
+		observer->silenced = "it asked more than 10 times in a second; all else is refused";
+	if (observer->silenced)
+		return true;
+	list_add(&observer->wanted, key);
+	*last = now;
+	return false;
+}
+
+const char *observer_silenced(const struct observer *observer)
+{
+	return observer->silenced;
+}
+
+bool wish_add(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
+	      const struct wish *wish, const char *rule)
+{
+	struct asking *asking;
+	char key[TEXT];
+
+	write_key(wish, key);
+	/* What was granted and is still refused will be refused whatever is answered. */
+	if (!observer->observed->asks || observer->settling || list_has(&observer->granted, key))
+		return false;
+	asking = find(observer, key);
+	if (!asking && wants_too_much(observer, key))
+		return false;
+	if (asking ? asking->count >= CALLS_MOST : observer->asking_count >= ASKING_MOST)
+		return false;
+	if (!asking)
+		asking = begin_asking(observer, call, wish, rule);
+	asking->waiters =
+		reallocarray(asking->waiters, asking->count + 1, sizeof(*asking->waiters));
+	if (!asking->waiters)
+		abort();
+	asking->waiters[asking->count++] = (struct waiter){*call, trap};
 	return true;
 }
 
-static void drop(struct observer *observer, struct asking **link)
+static struct asking *take(struct observer *observer, struct asking **link)
 {
 	struct asking *asking = *link;
 
 	*link = asking->next;
 	observer->asking_count--;
+	return asking;
+}
+
+static void asking_free(struct asking *asking)
+{
+	free(asking->waiters);
+	free(asking->command);
 	free(asking);
 }
 
 void wish_sweep(struct observer *observer)
 {
-	for (struct asking **link = &observer->asking; *link;)
-		if (still_waiting(observer, (*link)->call.id))
-			link = &(*link)->next;
+	for (struct asking **link = &observer->asking; *link;) {
+		struct asking *asking = *link;
+		size_t kept = 0;
+
+		for (size_t i = 0; i < asking->count; i++)
+			if (still_waiting(observer, asking->waiters[i].call.id))
+				asking->waiters[kept++] = asking->waiters[i];
+		asking->count = kept;
+		if (kept > 0)
+			link = &asking->next;
 		else
-			drop(observer, link);
+			asking_free(take(observer, link));
+	}
 }
 
 const struct wish *observer_wish(struct observer *observer)
@@ -94,26 +173,56 @@ const struct wish *observer_wish(struct observer *observer)
 
 void observer_permit(struct observer *observer, const char *permission, const struct term *term)
 {
-	char pattern[32];
+	terms_add(observer, permission, term);
+}
 
-	if (strncmp(permission, "connect ", 8) == 0) {
-		(void)host_rules_add(&observer->permitted, permission + 8, false, NULL);
-	} else if (strncmp(permission, "host-loopback ", 14) == 0) {
-		snprintf(pattern, sizeof(pattern), "host-loopback:%s", permission + 14);
-		(void)host_rules_add(&observer->permitted, pattern, false, NULL);
-	} else if (strncmp(permission, "unix ", 5) == 0) {
-		list_add(&observer->permitted_sockets, permission + 5);
-	} else {
-		(void)permits_add(&observer->permits, permission, term);
-	}
+/* IPv4 as a mapped address. */
+static bool read_address(const char *text, struct in6_addr *ret_address)
+{
+	char mapped[INET6_ADDRSTRLEN + 8];
+
+	if (!text || inet_pton(AF_INET6, text, ret_address) == 1)
+		return text != NULL;
+	snprintf(mapped, sizeof(mapped), "::ffff:%s", text);
+	return inet_pton(AF_INET6, mapped, ret_address) == 1;
+}
+
+static bool permits_target(const struct observer *observer, const struct wish *wish)
+{
+	struct in6_addr address;
+
+	/* A name alone does not open what must be named itself. */
+	if (read_address(wish->warning ? wish->address : wish->host, &address))
+		return host_rules_address(&observer->permitted, &address, wish->port,
+					  /* named= */ false, NULL) == HOST_ALLOWED;
+	return !wish->warning &&
+	       host_rules_name(&observer->permitted, wish->host, wish->port) == HOST_ALLOWED;
+}
+
+bool observer_permits(const struct observer *observer, const struct wish *wish)
+{
+	static const struct {
+		const char *operation;
+		enum permit_kind kind;
+	} files[] = {{"read", PERMIT_READ}, {"delete", PERMIT_DELETE}, {"write", PERMIT_WRITE}};
+
+	if (wish->host)
+		return permits_target(observer, wish);
+	if (strcmp(wish->operation, "unix") == 0)
+		return list_has(&observer->permitted_sockets, wish->object);
+	for (size_t i = 0; i < ELEMENTS(files); i++)
+		if (strcmp(wish->operation, files[i].operation) == 0)
+			return permit_covers(observer, files[i].kind, wish->object);
+	return false;
 }
 
 /* What was granted is among the refusals too, with its answer: the sandbox did refuse it. */
-static void note(struct observer *observer, const struct asking *asking, const char *answer)
+static void note(struct observer *observer, const struct asking *asking,
+		 const struct waiter *waiter, const char *answer)
 {
 	const struct wish *wish = &asking->wish;
 	struct denial *denial =
-		ledger_add(&observer->ledger, wish->operation, wish->object, asking->trap->name,
+		ledger_add(&observer->ledger, wish->operation, wish->object, waiter->trap->name,
 			   asking->rule, *wish->program ? wish->program : NULL);
 
 	if (!denial)
@@ -121,38 +230,45 @@ static void note(struct observer *observer, const struct asking *asking, const c
 	if (wish->host)
 		ledger_add_target(denial, wish->host, wish->address, wish->port, wish->protocol);
 	denial->answer = (char *)answer;
+	terms_settle(observer, denial - observer->ledger.denials, waiter->call.id);
 }
 
 void observer_settle(struct observer *observer, uint64_t number, const char *answer)
 {
-	for (struct asking **link = &observer->asking; *link; link = &(*link)->next) {
-		struct seccomp_notif call = (*link)->call;
-		const struct trap *trap = (*link)->trap;
-		char key[TEXT];
+	struct asking **link = &observer->asking, *asking;
+	bool granted = strcmp(answer, "granted") == 0;
+	char key[TEXT];
 
-		if ((*link)->wish.number != number)
-			continue;
-		if (still_waiting(observer, call.id) && strcmp(answer, "granted") == 0) {
-			note(observer, *link, answer);
-			write_key(&(*link)->wish, key);
-			list_add(&observer->granted, key);
-		}
-		drop(observer, link);
-		/* A yes may have been to one step of several: where a name leads is the next. */
-		observer->settling = strcmp(answer, "granted") == 0 ? NULL : answer;
-		if (still_waiting(observer, call.id))
-			serve_call(observer, &call, trap);
-		observer->settling = NULL;
+	while (*link && (*link)->wish.number != number)
+		link = &(*link)->next;
+	if (!*link)
 		return;
+	asking = take(observer, link);
+	terms_check(observer); /* a person may have thought for long */
+	write_key(&asking->wish, key);
+	if (granted)
+		list_add(&observer->granted, key);
+	for (size_t i = 0; i < asking->count; i++) {
+		const struct waiter *waiter = &asking->waiters[i];
+
+		if (!still_waiting(observer, waiter->call.id))
+			continue;
+		/* Where another's yes covered it, it is one more use of that. */
+		if (granted && observer->terms.settled < observer->terms.count)
+			note(observer, asking, waiter, answer);
+		/* A yes may have been to one step of several: where a name leads is the next. */
+		observer->settling = granted ? NULL : answer;
+		serve_call(observer, &waiter->call, waiter->trap);
+		observer->settling = NULL;
 	}
+	asking_free(asking);
 }
 
 void wish_done(struct observer *observer)
 {
 	while (observer->asking)
-		drop(observer, &observer->asking);
-	host_rules_done(&observer->permitted);
-	list_done(&observer->permitted_sockets);
+		asking_free(take(observer, &observer->asking));
 	list_done(&observer->granted);
-	permits_done(&observer->permits);
+	copies_done(&observer->copies);
+	list_done(&observer->wanted);
 }

@@ -49,11 +49,11 @@ void request_done(struct request *request)
 				&request->allow_hosts,
 				&request->deny_hosts,
 				&request->publish};
-	char *texts[] = {request->script,    request->shell,  request->approval_command,
-			 request->workspace, request->cwd,    request->agent,
-			 request->session,   request->tool,   request->call_id,
-			 request->turn,	     request->reason, request->policy,
-			 request->profile,   request->bound};
+	char *texts[] = {request->script,    request->shell,   request->approval_command,
+			 request->workspace, request->cwd,     request->agent,
+			 request->session,   request->tool,    request->call_id,
+			 request->turn,	     request->reason,  request->policy,
+			 request->asked,     request->profile, request->bound};
 
 	for (size_t i = 0; i < ELEMENTS(lists); i++)
 		list_done(lists[i]);

@@ -61,6 +61,7 @@ struct request {
 	struct list keep_environment;		  /* names to keep though they look secret */
 	struct list allow_calls, deny_calls; /* system calls by name, besides the common ones */
 	struct list require;		     /* names of walls without which nothing runs */
+	bool trace_reads;		     /* what it reads is shown to the supervisor, too */
 	struct list allow_hosts, deny_hosts; /* as a policy writes them */
 	struct list publish;		     /* OUTSIDE[:INSIDE]: ports */
 	struct limits limits;
@@ -68,6 +69,7 @@ struct request {
 
 	char *agent, *session, *tool, *call_id, *turn,
 		*reason; /* who asks, and why; each may be NULL */
+	char *asked; /* the id of a question that the caller has put to its user; may be NULL */
 	bool json, quiet, no_pty;
 	bool foreign; /* another program's request, not a person's command line */
 	char *bound;  /* foreign: the directory that it was started for; may be NULL */

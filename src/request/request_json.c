@@ -357,6 +357,7 @@ static const struct field {
 	{"allow_syscall", &words, offsetof(struct request, allow_calls)},
 	{"deny_syscall", &words, offsetof(struct request, deny_calls)},
 	{"require", &words, offsetof(struct request, require)},
+	{"trace_reads", &flag, offsetof(struct request, trace_reads)},
 	{"memory", &size, offsetof(struct request, limits.memory)},
 	{"cpu", &share, offsetof(struct request, limits.millicpus)},
 	{"cpu_time", &duration, offsetof(struct request, limits.cpu_ns)},

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "request.h"
+#include <time.h>
 
 enum run_limit {
 	LIMIT_NONE,
@@ -28,6 +29,7 @@ struct denial {
 	uint16_t port;	/* connect; else 0 */
 	char *answer;	/* none, granted, denied; a constant, not freed */
 	unsigned count;
+	struct timespec first, last; /* when it was tried */
 };
 
 struct attempt {
@@ -37,6 +39,7 @@ struct attempt {
 	struct denial *denials;
 	size_t denial_count;
 	struct list masks; /* paths that answered EACCES whatever their own mode */
+	bool traced;	   /* reads that met one are among the denials */
 };
 
 /* One step of deciding, in order; strings are owned, NULL becomes null. */

@@ -2,6 +2,7 @@
 /* The result's JSON form: the same keys whatever happened. */
 #include "result.h"
 #include "text_json.h"
+#include "../base/units.h"
 
 #include <math.h>
 
@@ -18,7 +19,11 @@ static void append(json_t *array, json_t *value)
 
 static json_t *denial_to_json(const struct denial *denial)
 {
+	char first[TIME_TEXT], last[TIME_TEXT];
 	json_t *object = json_object();
+
+	time_text_of(&denial->first, first);
+	time_text_of(&denial->last, last);
 
 	json_put_text(object, "operation", denial->operation);
 	json_put_text(object, "object", denial->object);
@@ -27,6 +32,8 @@ static json_t *denial_to_json(const struct denial *denial)
 	json_put_text(object, "answer", denial->answer ? denial->answer : "none");
 	json_put_text(object, "program", denial->program);
 	json_put_count(object, "count", MAX(denial->count, 1u));
+	json_put_text(object, "first", first);
+	json_put_text(object, "last", last);
 	if (denial->host) {
 		json_put_text(object, "host", denial->host);
 		json_put_text(object, "address", denial->address);

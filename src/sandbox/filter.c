@@ -50,14 +50,34 @@ static const struct bpf_rule openat_flags[] = {
 	END,
 };
 
+/* The same where opens for reading are shown as well. With O_PATH all other flags count for
+ * nothing: nothing is read, written or made. */
+static const struct bpf_rule open_flags_traced[] = {
+	{1, BPF_ANY_BITS, O_CREAT | __O_TMPFILE, 0, BPF_AND_NEXT},
+	{2, BPF_ANY_BITS, SET_ID, 0, REFUSE},
+	{1, BPF_ANY_BITS, O_PATH, 0, ALLOW},
+	END,
+};
+static const struct bpf_rule openat_flags_traced[] = {
+	{2, BPF_ANY_BITS, O_CREAT | __O_TMPFILE, 0, BPF_AND_NEXT},
+	{3, BPF_ANY_BITS, SET_ID, 0, REFUSE},
+	{2, BPF_ANY_BITS, O_PATH, 0, ALLOW},
+	END,
+};
+
 /* Set-user-id is refused to everyone; set-group-id is for the supervisor to see, who performs it on
  * directories only. */
 static const struct bpf_rule chmod_mode[] = {{1, BPF_ANY_BITS, S_ISUID, 0, REFUSE}, END};
 static const struct bpf_rule fchmodat_mode[] = {{2, BPF_ANY_BITS, S_ISUID, 0, REFUSE}, END};
 static const struct bpf_rule fchmod_mode[] = {
 	{1, BPF_ANY_BITS, S_ISUID, 0, REFUSE},
+	{1, BPF_ANY_BITS, S_ISGID | S_IXUSR | S_IXGRP | S_IXOTH, 0, NOTIFY},
 	END,
 };
+/* Without a path these are about the fd. A change by fd meets the mount that the file was opened
+ * through, which no race can exchange: nothing that the supervisor could add. Where there are no
+ * mounts all of them are shown (filter_rung.c). */
+static const struct bpf_rule times_of_path[] = {{1, BPF_NOT_NULL, 0, 0, NOTIFY}, END};
 static const struct bpf_rule creat_mode[] = {{1, BPF_ANY_BITS, SET_ID, 0, REFUSE}, END};
 static const struct bpf_rule mknod_mode[] = {{1, BPF_ANY_BITS, SET_ID, 0, REFUSE}, END};
 static const struct bpf_rule mknodat_mode[] = {{2, BPF_ANY_BITS, SET_ID, 0, REFUSE}, END};
@@ -288,9 +308,9 @@ static struct bpf_call calls[] = {
 	{SYS_symlink, NOTIFY},
 	{SYS_readlink, ALLOW},
 	{SYS_chmod, NOTIFY, chmod_mode},
-	{SYS_fchmod, NOTIFY, fchmod_mode},
+	{SYS_fchmod, ALLOW, fchmod_mode},
 	{SYS_chown, NOTIFY},
-	{SYS_fchown, NOTIFY},
+	{SYS_fchown, ALLOW},
 	{SYS_lchown, NOTIFY},
 	{SYS_umask, ALLOW},
 	{SYS_gettimeofday, ALLOW},
@@ -382,7 +402,7 @@ static struct bpf_call calls[] = {
 	{SYS_readahead, ALLOW},
 	{SYS_setxattr, NOTIFY},
 	{SYS_lsetxattr, NOTIFY},
-	{SYS_fsetxattr, NOTIFY},
+	{SYS_fsetxattr, ALLOW},
 	{SYS_getxattr, ALLOW},
 	{SYS_lgetxattr, ALLOW},
 	{SYS_fgetxattr, ALLOW},
@@ -391,7 +411,7 @@ static struct bpf_call calls[] = {
 	{SYS_flistxattr, ALLOW},
 	{SYS_removexattr, NOTIFY},
 	{SYS_lremovexattr, NOTIFY},
-	{SYS_fremovexattr, NOTIFY},
+	{SYS_fremovexattr, ALLOW},
 	{SYS_tkill, ALLOW},
 	{SYS_time, ALLOW},
 	{SYS_futex, ALLOW},
@@ -449,7 +469,7 @@ static struct bpf_call calls[] = {
 	{SYS_mkdirat, NOTIFY},
 	{SYS_mknodat, NOTIFY, mknodat_mode},
 	{SYS_fchownat, NOTIFY},
-	{SYS_futimesat, NOTIFY},
+	{SYS_futimesat, ALLOW, times_of_path},
 	{SYS_newfstatat, ALLOW},
 	{SYS_unlinkat, NOTIFY},
 	{SYS_renameat, NOTIFY},
@@ -468,7 +488,7 @@ static struct bpf_call calls[] = {
 	{SYS_sync_file_range, ALLOW},
 	{SYS_vmsplice, ALLOW},
 	{SYS_move_pages, REFUSE},
-	{SYS_utimensat, NOTIFY},
+	{SYS_utimensat, ALLOW, times_of_path},
 	{SYS_epoll_pwait, ALLOW},
 	{SYS_signalfd, ALLOW},
 	{SYS_timerfd_create, ALLOW},
@@ -569,6 +589,22 @@ void filter_trap_messages(void)
 {
 	trap_call(SYS_sendmsg);
 	trap_call(SYS_sendmmsg);
+}
+
+void filter_trap_reads(void)
+{
+	for (size_t i = 0; i < ELEMENTS(calls); i++)
+		if (calls[i].number == SYS_open || calls[i].number == SYS_openat) {
+			calls[i].action = NOTIFY;
+			calls[i].rules = calls[i].number == SYS_open ? open_flags_traced
+								     : openat_flags_traced;
+		}
+}
+
+void filter_trap_programs(void)
+{
+	trap_call(SYS_execve);
+	trap_call(SYS_execveat);
 }
 
 const struct bpf_call *filter_table(size_t *ret_count)

@@ -23,9 +23,10 @@ struct filter_rung {
 	bool no_ipc;	    /* no ipc namespace: no System V IPC, no message queues */
 	bool processes;	    /* no pid namespace: limits and scheduling of others are judged */
 	bool signals;	    /* nor Landlock's scope: so are signals */
-	bool no_mounts;	    /* nothing is read-only: flags of files cannot be set */
-	bool truncate;	    /* no mounts, and a Landlock that does not know truncate */
-	uint32_t pass[4];   /* what init shows to be let send its own signals; from getrandom */
+	bool no_mounts;	  /* nothing is read-only: flags of files cannot be set, and every change of
+			   * attributes is shown */
+	bool truncate;	  /* nobody beside the mounts, or without them, holds what cuts a file */
+	uint32_t pass[4]; /* what init shows to be let send its own signals; from getrandom */
 };
 
 /* The table before any change, for the tests; in the order of the numbers. */
@@ -35,6 +36,10 @@ const struct bpf_call *filter_table(size_t *ret_count);
 void filter_trap_allocation(void);
 /* And every message, because the address that one may have lies in memory. */
 void filter_trap_messages(void);
+/* And every open, for reading as well; but for those with O_PATH, by which nothing is read. */
+void filter_trap_reads(void);
+/* And every start of a program. */
+void filter_trap_programs(void);
 /* With notify off, calls that the supervisor would be shown simply meet the other walls. rung: NULL
  * where nothing was lost. Returns the length, or -errno. */
 int filter_build(bool notify, const struct filter_changes *changes, const struct filter_rung *rung,

@@ -127,7 +127,13 @@ static const struct bpf_rule no_flags[] = {
 	{1, BPF_MASKED_IS, ALL, 0x401c5820 /* FS_IOC_FSSETXATTR */, REFUSE},
 	END,
 };
-static const struct change without_mounts[] = {{SYS_ioctl, 0, no_flags}};
+/* Landlock knows nothing of attributes: there is no wall that a change by fd would meet. */
+static const struct change without_mounts[] = {
+	{SYS_ioctl, 0, no_flags},      {SYS_fchmod, NOTIFY, NULL},
+	{SYS_fchown, NOTIFY, NULL},    {SYS_fsetxattr, NOTIFY, NULL},
+	{SYS_futimesat, NOTIFY, NULL}, {SYS_fremovexattr, NOTIFY, NULL},
+	{SYS_utimensat, NOTIFY, NULL},
+};
 
 /* O_TRUNC without the right to write cuts a file all the same. */
 static const struct bpf_rule no_cut_1[] = {
@@ -182,7 +188,8 @@ static void change_calls(const struct change *changes, size_t change_count, bool
 
 			if (calls[call].number != changes[i].number)
 				continue;
-			if (changes[i].action)
+			/* What a policy refuses stays refused. */
+			if (changes[i].action && calls[call].action != REFUSE)
 				calls[call].action = meant(changes[i].action, notify);
 			if (!changes[i].rules)
 				continue;

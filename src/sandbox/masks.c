@@ -393,13 +393,19 @@ static int apply(const char *text, const char *end, int *opened, struct failure 
 	return r;
 }
 
-/* Names of users, groups and hosts that the sandbox has of its own. */
-static int write_names(const struct sandbox *sandbox, bool network, struct failure *failure)
+int stage_hosts(unsigned walls, struct failure *failure)
 {
-	if (network &&
-	    (write_file(STORE "/hosts", hosts) < 0 ||
-	     write_file(STORE "/resolv.conf", nameserver) < 0 || prepare_linked_resolver() < 0))
+	if (!(walls & WALL_BIT(WALL_RUN)) || !(walls & WALL_BIT(WALL_NET_NAMESPACE)))
+		return 0;
+	if (write_file(STORE "/hosts", hosts) < 0 ||
+	    write_file(STORE "/resolv.conf", nameserver) < 0 || prepare_linked_resolver() < 0)
 		return stage_fail(failure, "writing", "/etc/hosts and resolv.conf of the sandbox");
+	return 0;
+}
+
+/* Names of users and groups that the sandbox has of its own. */
+static int write_names(const struct sandbox *sandbox, struct failure *failure)
+{
 	if ((*sandbox->users && write_file(STORE "/passwd", sandbox->users) < 0) ||
 	    (*sandbox->groups && write_file(STORE "/group", sandbox->groups) < 0))
 		return stage_fail(failure, "writing", "/etc/passwd and group of the sandbox");
@@ -432,7 +438,7 @@ int stage_masks(const struct sandbox *sandbox, unsigned walls, uint64_t caches, 
 		return walls & WALL_BIT(WALL_DEVICES) && umount2("/run", MNT_DETACH) < 0
 			       ? stage_fail(failure, "uncovering", "/run")
 			       : 0;
-	if (write_names(sandbox, network, failure) < 0)
+	if (write_names(sandbox, failure) < 0)
 		return -1;
 	for (const char *next = text; next < end;) {
 		next = read_item(next, &item);

@@ -106,19 +106,15 @@ static int build_devices(struct failure *failure)
 	return 0;
 }
 
-/* Real root without capabilities is still the owner of these, and they are switches of the machine.
- */
-static const char *const proc_switches[] = {
-	"/proc/sys",  "/proc/sysrq-trigger", "/proc/irq",    "/proc/bus",  "/proc/fs",
-	"/proc/acpi", "/proc/scsi",	     "/proc/driver", "/proc/mtrr", "/proc/latency_stats",
-};
-
+/* Real root without capabilities is still the owner of what is not a process's: switches of the
+ * machine, and files whose mode is one for every /proc there is. So to root all of it is read-only,
+ * and what a process sets up itself by, the supervisor opens for it. A plain user owns none of
+ * them; /proc/sys is closed for everyone all the same. */
 static int build_proc(const struct ground *ground, struct rung *rung, struct failure *failure)
 {
-	/* A plain user owns none of them; /proc/sys is closed for everyone all the same. */
-	size_t switches = ground->uid == 0 ? ELEMENTS(proc_switches) : 1;
-
-	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0) {
+	if (mount("proc", "/proc", "proc",
+		  MS_NOSUID | MS_NODEV | MS_NOEXEC | (ground->uid == 0 ? MS_RDONLY : 0),
+		  NULL) < 0) {
 		if (!ladder_is_refusal(errno))
 			return stage_fail(failure, "mounting", "/proc");
 		/* Inside a container the old one must do, and it is read-only. */
@@ -126,17 +122,11 @@ static int build_proc(const struct ground *ground, struct rung *rung, struct fai
 		rung->lost |= WALL_BIT(WALL_PROC);
 		return 0;
 	}
-	for (size_t i = 0; i < switches; i++) {
-		if (mount(proc_switches[i], proc_switches[i], NULL, MS_BIND, NULL) < 0) {
-			if (errno == ENOENT)
-				continue;
-			return stage_fail(failure, "closing", proc_switches[i]);
-		}
-	}
-	/* All of them at once, then /proc itself writable again: a process's own files are. */
-	if (sys_mount_setattr(AT_FDCWD, "/proc", MOUNT_AT_RECURSIVE, MOUNT_RDONLY, 0) < 0 ||
-	    sys_mount_setattr(AT_FDCWD, "/proc", 0, 0, MOUNT_RDONLY) < 0)
-		return stage_fail(failure, "closing", "the switches in /proc");
+	if (ground->uid == 0)
+		return 0;
+	if (mount("/proc/sys", "/proc/sys", NULL, MS_BIND, NULL) < 0 ||
+	    sys_mount_setattr(AT_FDCWD, "/proc/sys", MOUNT_AT_RECURSIVE, MOUNT_RDONLY, 0) < 0)
+		return stage_fail(failure, "closing", "/proc/sys");
 	return 0;
 }
 

@@ -34,26 +34,6 @@ static int open_name_socket(int family, int kind)
 	return -1;
 }
 
-int stage_network(int ret_names[static NAME_SOCKETS], struct failure *failure)
-{
-	struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
-
-	r = fd < 0 ? -1 : ioctl(fd, SIOCSIFFLAGS, &loopback);
-	if (r < 0)
-		stage_fail(failure, "starting", "the loopback interface");
-	close_fd(&fd);
-	if (r < 0)
-		return -1;
-	ret_names[NAMES_BY_UDP] = open_name_socket(AF_INET, SOCK_DGRAM);
-	ret_names[NAMES_BY_TCP] = open_name_socket(AF_INET, SOCK_STREAM);
-	if (ret_names[NAMES_BY_UDP] < 0 || ret_names[NAMES_BY_TCP] < 0)
-		return stage_fail(failure, "starting", "the resolver");
-	ret_names[NAMES_BY_UDP6] = open_name_socket(AF_INET6, SOCK_DGRAM);
-	ret_names[NAMES_BY_TCP6] = open_name_socket(AF_INET6, SOCK_STREAM);
-	return 0;
-}
-
 /* A request for one more address of the loopback interface, as long as the family's addresses are.
  */
 struct address_request {
@@ -83,7 +63,8 @@ static size_t put_address(uint8_t *room, uint8_t family, const void *octets, uin
 	return size;
 }
 
-void stage_addresses(void)
+/* As far as they are to be had. */
+static void add_addresses(void)
 {
 	static const uint8_t ipv4[] = INNER_IPV4, ipv6[] = INNER_IPV6;
 	uint8_t requests[2 * sizeof(struct address_request) + sizeof(ipv4) + sizeof(ipv6)]
@@ -97,4 +78,25 @@ void stage_addresses(void)
 	if (fd >= 0)
 		(void)!send(fd, requests, length, 0);
 	close_fd(&fd);
+}
+
+int stage_network(int ret_names[static NAME_SOCKETS], struct failure *failure)
+{
+	struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
+
+	r = fd < 0 ? -1 : ioctl(fd, SIOCSIFFLAGS, &loopback);
+	if (r < 0)
+		stage_fail(failure, "starting", "the loopback interface");
+	close_fd(&fd);
+	if (r < 0)
+		return -1;
+	ret_names[NAMES_BY_UDP] = open_name_socket(AF_INET, SOCK_DGRAM);
+	ret_names[NAMES_BY_TCP] = open_name_socket(AF_INET, SOCK_STREAM);
+	if (ret_names[NAMES_BY_UDP] < 0 || ret_names[NAMES_BY_TCP] < 0)
+		return stage_fail(failure, "starting", "the resolver");
+	ret_names[NAMES_BY_UDP6] = open_name_socket(AF_INET6, SOCK_DGRAM);
+	ret_names[NAMES_BY_TCP6] = open_name_socket(AF_INET6, SOCK_STREAM);
+	add_addresses();
+	return 0;
 }

@@ -87,11 +87,8 @@ int stage_limits(const struct sandbox *sandbox, unsigned walls, struct failure *
 	return 0;
 }
 
-int stage_privileges(unsigned walls, struct failure *failure)
+int stage_bounding_set(unsigned walls, struct failure *failure)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[2] = {0};
-
 	if (!(walls & WALL_BIT(WALL_CAPABILITIES)))
 		return 0;
 	/* Without a user namespace a plain user may not; nothing can be raised from it anyway
@@ -101,6 +98,16 @@ int stage_privileges(unsigned walls, struct failure *failure)
 	     capability++)
 		if (capability > 63)
 			return stage_fail(failure, "dropping", "the capability bounding set");
+	return 0;
+}
+
+int stage_privileges(unsigned walls, struct failure *failure)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {0};
+
+	if (!(walls & WALL_BIT(WALL_CAPABILITIES)))
+		return 0;
 	/* uid 0 must not mean anything at the next exec. Without user namespace only root may lock
 	 * this. */
 	if (prctl(PR_SET_SECUREBITS,
@@ -146,7 +153,8 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 		.processes = among_others,
 		.signals = among_others && rung->abi < LANDLOCK_SIGNALS,
 		.no_mounts = alone,
-		.truncate = alone && rung->abi < LANDLOCK_TRUNCATES,
+		.truncate = (alone && rung->abi < LANDLOCK_TRUNCATES) ||
+			    (lost & WALL_BIT(WALL_NOTIFY) && rung->cutting_left),
 		.pass = {pass[0], pass[1], pass[2], pass[3]},
 	};
 	struct sock_fprog filter = {.filter = program};
@@ -158,6 +166,10 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 		filter_trap_allocation();
 	if (sandbox->trap_messages && notify)
 		filter_trap_messages();
+	if (sandbox->trap_reads && notify)
+		filter_trap_reads();
+	if (sandbox->trap_programs && notify)
+		filter_trap_programs();
 	r = filter_build(notify, &sandbox->filter, lost ? &needs : NULL, program);
 	if (r < 0) {
 		errno = -r;
@@ -169,8 +181,11 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 		/* A listener is there already, or they are not known here: without. Where filters
 		 * are refused altogether, the second try says so. */
 		/* What comes into being is guarded by the supervisor. */
-		rung->lost |= rung->walls & (WALL_BIT(WALL_NOTIFY) | WALL_BIT(WALL_GUARD));
-		rung->walls &= ~(WALL_BIT(WALL_NOTIFY) | WALL_BIT(WALL_GUARD));
+		const unsigned seeing =
+			WALL_BIT(WALL_NOTIFY) | WALL_BIT(WALL_GUARD) | WALL_BIT(WALL_SEAL);
+
+		rung->lost |= rung->walls & seeing;
+		rung->walls &= ~seeing;
 		return stage_filter(sandbox, rung, no_network, pass, ret_listener, failure);
 	}
 	if (r < 0)

@@ -21,7 +21,7 @@
 enum stdio_kind {
 	STDIO_FD,	/* the fd given, an end of a pipe that ward made or an anonymous pipe */
 	STDIO_TERMINAL, /* the sandbox's own pty */
-	STDIO_NULL,	/* /dev/null as it is inside */
+	STDIO_NULL,	/* /dev/null as it is inside; for reading */
 	STDIO_FILE,	/* a file opened anew inside, so that it lies on a read-only mount */
 };
 
@@ -76,6 +76,8 @@ struct sandbox {
 	uint64_t memory_files;	/* bytes that /dev/shm may hold; 0: as it is */
 	bool trap_allocation;	/* fallocate is shown to the supervisor */
 	bool trap_messages;	/* and sendmsg: datagrams may be allowed somewhere */
+	bool trap_reads;	/* and opens for reading */
+	bool trap_programs;	/* and execve: a rule is about programs */
 	unsigned require;	/* walls without which nothing is started */
 	struct filter_changes filter;
 };
@@ -112,7 +114,7 @@ struct entry {
 	int terminal; /* the pty's master */
 	int names[NAME_SOCKETS];
 	int root;  /* the sandbox's root directory, O_PATH */
-	int input; /* the reopened standard input, to learn how far it was read; STDIO_FILE only */
+	int input; /* the reopened standard input, to learn how far it was read; not of a pipe */
 	int init_control; /* init's end of control, until it has a table of fds of its own */
 	int self; /* a pidfd of the supervisor, for init to see whether it lives; until then as well
 		   */
@@ -164,6 +166,12 @@ struct init_event {
 	uint64_t max_rss_kb, read_bytes, written_bytes;
 	uint64_t tasks; /* processes and threads that were started */
 };
+
+/* How init says which of the candidates it is about to execute, in the fourth argument of execve:
+ * its place in the list; where it has no first line of its own, by the shell, as "sh CANDIDATE
+ * ...". */
+#define SHELL_OF_SCRIPTS "/bin/sh"
+enum { INIT_BY_SHELL = 1 << 16, INIT_CANDIDATE = INIT_BY_SHELL - 1 };
 
 enum init_order_kind {
 	INIT_SIGNAL = 1, /* value: a signal for the command's process group */

@@ -25,10 +25,10 @@ int stage_identity(const struct ground *ground, struct failure *failure);
 /* The tree read-only; /run, /dev and /proc the sandbox's own. Walls that could not be built but are
  * not vital are taken from *rung. */
 int stage_tree(const struct ground *ground, struct rung *rung, struct failure *failure);
-/* Loopback up, and the name server's sockets. */
+/* What the sandbox's own names of hosts are, in the store; where /run is its own. */
+int stage_hosts(unsigned walls, struct failure *failure);
+/* Loopback up with the inner addresses, and the name server's sockets. */
 int stage_network(int ret_names[static NAME_SOCKETS], struct failure *failure);
-/* The inner addresses, as far as they are to be had. */
-void stage_addresses(void);
 
 enum { WRITABLE_MOST = 256 };
 
@@ -76,6 +76,9 @@ int landlock_leave_init(int abi);
 int stage_names(const struct rung *rung, struct failure *failure);
 /* Resource limits of the command. */
 int stage_limits(const struct sandbox *sandbox, unsigned walls, struct failure *failure);
+/* No capability can come back by exec. Takes nothing from init itself, and so comes while it has to
+ * wait anyway. */
+int stage_bounding_set(unsigned walls, struct failure *failure);
 /* Empty capability sets, locked securebits. */
 int stage_privileges(unsigned walls, struct failure *failure);
 /* The filter, last of all. pass: what init shows to be let signal; see filter.h. Where there is no
@@ -87,6 +90,7 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 struct init_fds {
 	int control;	   /* to the supervisor */
 	int master, input; /* the pty's, the reopened standard input; -1 none */
+	int tasks;	   /* what /proc says of its children; -1 none */
 };
 _Noreturn void init_main(const struct sandbox *sandbox, const struct rung *rung,
 			 const uint32_t pass[static 4], const struct init_fds *fds);

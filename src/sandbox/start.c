@@ -33,15 +33,15 @@ enum { INPUT_CHUNK = 1 << 20 };
 #define FAILED_FLOOR   "without a floor"
 #define FAILED_REQUIRE "standing without"
 
-/* What init is told while it builds: where its network is, by the helper; and when the request is
- * judged and recorded, where its letter is. They come in any order. */
-enum note_kind { NOTE_NETWORK, NOTE_LETTER, NOTES };
+/* What init is told while it builds: where its network is, and when that is furnished, by the
+ * helper; and when the request is judged and recorded, where its letter is. */
+enum note_kind { NOTE_NETWORK, NOTE_FURNISHED, NOTE_LETTER, NOTES };
 
 struct note {
 	enum note_kind kind;
-	struct failure failure;	 /* NOTE_NETWORK: errnum 0: none */
+	struct failure failure;	 /* the helper's; errnum 0: none */
 	int fd;			 /* the network namespace, or the letter */
-	int names[NAME_SOCKETS]; /* NOTE_NETWORK */
+	int names[NAME_SOCKETS]; /* NOTE_FURNISHED */
 	uint64_t length;	 /* NOTE_LETTER */
 };
 
@@ -49,7 +49,7 @@ struct note {
 struct report {
 	struct failure failure; /* errnum 0: none */
 	struct rung rung;
-	int listener, terminal, names[NAME_SOCKETS], input, root;
+	int listener, terminal, names[NAME_SOCKETS], input, root, tasks;
 	struct texts texts;
 	uint64_t caches;
 };
@@ -142,12 +142,18 @@ static int copy_input(const struct stdio *stdio)
 	return -1;
 }
 
-/* Standard input from a file: the same file, but through the sandbox's own, read-only mount. */
+/* Standard input from a file: the same file, but through the sandbox's own, read-only mount.
+ * Whatever init opens it opens before the filter: after that an open may wait for the supervisor,
+ * who cannot look into init. */
 static int reopen_input(const struct stdio *stdio, struct failure *failure)
 {
 	struct stat host, inside;
 	int fd;
 
+	if (stdio->kind == STDIO_NULL) {
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return fd < 0 ? stage_fail(failure, "opening", "/dev/null") - 1 : fd;
+	}
 	if (stdio->kind != STDIO_FILE)
 		return -1;
 	fd = open(stdio->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
@@ -220,6 +226,22 @@ static int join_network(int control, struct report *report)
 	}
 	if (note->fd >= 0)
 		close(note->fd); /* for the supervisor as well */
+	return 0;
+}
+
+/* The command must not be there before its network is: not every send is shown to the supervisor.
+ */
+static int await_furniture(int control, struct report *report)
+{
+	const struct note *note;
+
+	if (await_note(control, NOTE_NETWORK)->failure.errnum)
+		return 0; /* there is nothing to furnish */
+	note = await_note(control, NOTE_FURNISHED);
+	if (note->failure.errnum && report->rung.walls & WALL_BIT(WALL_NET_NAMESPACE)) {
+		report->failure = note->failure;
+		return -1;
+	}
 	memcpy(report->names, note->names, sizeof(report->names));
 	return 0;
 }
@@ -310,6 +332,18 @@ static int check_rung(const struct sandbox *sandbox, const struct rung *rung,
 	return 0;
 }
 
+/* What init reads of its children while it is under the filter, where an open may wait for a
+ * supervisor that is gone: how many there were, or, where they do not end with it, which there are.
+ */
+static int open_tasks(const struct rung *rung)
+{
+	char path[64] = "/proc/sys/kernel/ns_last_pid";
+
+	if (!(rung->walls & WALL_BIT(WALL_PID_NAMESPACE)))
+		snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 static int build(const struct ground *ground, int control, const uint32_t pass[static 4],
 		 struct sandbox *sandbox, struct report *report)
 {
@@ -320,11 +354,13 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 	const struct note *letter;
 	struct landlock_ground landlock = {
 		.sandbox = sandbox, .rung = rung, .trees = trees, .caches = &caches};
+	bool network = rung->walls & WALL_BIT(WALL_NET_NAMESPACE);
 	size_t masks_length;
 	const char *masks;
 
 	memset(caches.trees, -1, sizeof(caches.trees));
-	if (build_ground(ground, report) < 0)
+	if (build_ground(ground, report) < 0 || stage_bounding_set(rung->walls, failure) < 0 ||
+	    stage_hosts(rung->walls, failure) < 0)
 		return -1;
 	letter = await_note(control, NOTE_LETTER);
 	if (letter_read(letter->fd, letter->length, sandbox, &masks, &masks_length) < 0)
@@ -355,11 +391,14 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 	 */
 	if (chdir(sandbox->cwd) < 0)
 		return stage_fail(failure, "starting in", sandbox->cwd);
+	report->tasks = open_tasks(rung);
 	if (stage_filter(sandbox, rung, lacks_network_wall(ground, rung), pass, &report->listener,
 			 failure) < 0)
 		return -1;
 	/* Notification may have been lost last. */
-	return check_rung(sandbox, rung, failure) < 0 ? -1 : stage_names(rung, failure);
+	if (check_rung(sandbox, rung, failure) < 0 || stage_names(rung, failure) < 0)
+		return -1;
+	return network ? await_furniture(control, report) : 0;
 }
 
 extern char **environ;
@@ -379,10 +418,14 @@ static void forget_arguments(void)
 static _Noreturn void run_init(const struct ground *ground, struct rung rung, int control,
 			       int supervisor)
 {
-	static struct report report = {
-		.listener = -1, .terminal = -1, .names = {-1, -1, -1, -1}, .input = -1, .root = -1};
+	static struct report report = {.listener = -1,
+				       .terminal = -1,
+				       .names = {-1, -1, -1, -1},
+				       .input = -1,
+				       .root = -1,
+				       .tasks = -1};
 	struct pollfd died = {supervisor, POLLIN, 0};
-	int kept[7] = {control, -1, -1, -1, -1, -1, -1}, failed;
+	int kept[8] = {control, -1, -1, -1, -1, -1, -1, -1}, failed;
 	unsigned walls = rung.walls;
 	uint32_t pass[4] = {0};
 	struct sandbox sandbox;
@@ -406,8 +449,9 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 		for (int i = 0; i < 3; i++)
 			if (sandbox.stdio[i].kind == STDIO_FD)
 				kept[3 + i] = sandbox.stdio[i].fd;
+		kept[6] = report.tasks;
 		if (report.caches)
-			kept[6] = sandbox.cache_lock;
+			kept[7] = sandbox.cache_lock;
 		failed = leave_shared_table(walls, kept, ELEMENTS(kept), &report.failure);
 	}
 	/* Without a pid namespace we must live long enough to end our children: there the socket
@@ -420,7 +464,7 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 	if (write(control, &report, sizeof(report)) != sizeof(report) || failed)
 		_exit(1);
 	init_main(&sandbox, &report.rung, pass,
-		  &(struct init_fds){control, report.terminal, report.input});
+		  &(struct init_fds){control, report.terminal, report.input, report.tasks});
 }
 
 /* Where ward has changed its user, init is closed to us until it has opened itself for its own
@@ -445,24 +489,22 @@ static int enter_user_namespace(const struct entry *entry)
 /* In the helper: a network of init's user namespace, and how to get to it. */
 static _Noreturn void run_helper(const struct entry *entry)
 {
-	struct note note = {.kind = NOTE_NETWORK, .fd = -1, .names = {-1, -1, -1, -1}};
-	int r;
+	struct note network = {.kind = NOTE_NETWORK, .fd = -1},
+		    furnished = {.kind = NOTE_FURNISHED, .fd = -1, .names = {-1, -1, -1, -1}};
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if ((entry->walls & WALL_BIT(WALL_USER_NAMESPACE) && enter_user_namespace(entry) < 0) ||
 	    unshare(CLONE_NEWNET) < 0)
-		stage_fail(&note.failure, "making", "a network namespace");
-	else if (stage_network(note.names, &note.failure) == 0) {
-		note.fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-		if (note.fd < 0)
-			stage_fail(&note.failure, "opening", "/proc/self/ns/net");
-	}
-	r = write(entry->control, &note, sizeof(note)) != sizeof(note);
-	/* Init goes on with the note, and beside it this costs nothing. Nobody misses it: what
-	 * needs an address is shown to the supervisor first, which waits for our end. */
-	if (note.fd >= 0)
-		stage_addresses();
-	_exit(r);
+		stage_fail(&network.failure, "making", "a network namespace");
+	else if ((network.fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)) < 0)
+		stage_fail(&network.failure, "opening", "/proc/self/ns/net");
+	if (write(entry->control, &network, sizeof(network)) != sizeof(network))
+		_exit(1);
+	if (network.fd < 0)
+		_exit(0);
+	/* Init goes on with that, and beside it the rest costs nothing. */
+	(void)stage_network(furnished.names, &furnished.failure);
+	_exit(write(entry->control, &furnished, sizeof(furnished)) != sizeof(furnished));
 }
 
 static pid_t birth(uint64_t flags, uint64_t exit_signal, int *ret_pidfd)
@@ -640,6 +682,7 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 		return error_hint(ret_error, "look for what the kernel said in its log: dmesg");
 	}
 	entry->texts = report.texts; /* in our table already, also where it failed later */
+	close_fd(&report.tasks);     /* init's own */
 	if (report.failure.errnum && report.failure.missing & ~ladder_lost()) {
 		/* For whoever begins again: what was refused is left out then. */
 		ladder_lose(report.failure.missing);

@@ -27,6 +27,7 @@ static const char *const names[WALL_COUNT] = {
 	[WALL_DESCRIPTORS] = "fds",
 	[WALL_INIT_HIDDEN] = "init",
 	[WALL_GUARD] = "guard",
+	[WALL_SEAL] = "seal",
 };
 
 const char *wall_name(enum wall wall)

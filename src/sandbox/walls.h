@@ -27,6 +27,7 @@ enum wall {
 	WALL_DESCRIPTORS,  /* no stray fds, no host terminal, no fd on a host mount */
 	WALL_INIT_HIDDEN,  /* pid 1 cannot be read or traced */
 	WALL_GUARD,	   /* names that run programs outside cannot be made or changed */
+	WALL_SEAL,	   /* a program that a rule could mean is checked once it is loaded */
 	WALL_COUNT,
 };
 

@@ -16,11 +16,13 @@ QUIET = 0.6  # keys within the first half second do not count
 
 
 def furnish(ward):
-    """A terminal, a directory outside the workspace, and a package installer that writes there."""
+    """A terminal, a directory outside the workspace, and two package installers that write there: pip a file, which can be granted
+    while it waits, and npm a named pipe, which can be granted only by running again."""
     outside = ward.place / 'site'
     outside.mkdir()
     ward.person.own(outside)
     pip = ward.file(ward.place / 'bin' / 'pip', f'#!/bin/sh\necho "package $2" > {outside}/"$2" && echo installed "$2"\n', 0o755)
+    ward.file(ward.place / 'bin' / 'npm', f'#!/bin/sh\nmkfifo {outside}/"$2" && echo installed "$2"\n', 0o755)
     screen = Terminal(ward, columns=120, rows=50)
     screen.does(f'PATH={pip.parent}:$PATH')
     screen.outside = outside
@@ -78,26 +80,62 @@ def last_start(ward):
 
 
 def test_a_package_is_installed(desks):
-    """The whole story: refused, asked, approved for the session, run again, not asked again, all of it on record."""
+    """The whole story: it waits, asked, approved for the session, goes on, not asked again, all of it on record."""
     ward = desks.ward
+    target, permission = desks.outside / 'numpy', f'write {desks.outside}/numpy'
     desks.sendline('ward run -- pip install numpy')
-    asked(desks, 'pip install numpy', f'write {desks.outside}/numpy', f'write {desks.outside}\r\n', 'starts again',
-          'for the session: pip install', 'command failed; retry')
+    asked(desks, 'pip install numpy', f'wants to {permission} (a new file)', f'yes gives  {permission}\r\n', 'goes on where it stands',
+          'for the session: pip install')
+    press(desks, 's')
+    desks.expect_exact('installed numpy')
+    desks.ready()
+    assert desks.last_code() == 0 and target.read_text() == 'package numpy\n'
+
+    target.write_text('')
+    assert desks.does('ward run -- pip install numpy') == 'installed numpy\n' and target.read_text() == 'package numpy\n'
+
+    records = ward.records()
+    assert [r['kind'] for r in records] == ['run.start', 'ask', 'answer', 'run.end', 'run.start', 'run.end']
+    ask, answer, end, second = records[1:5]
+    assert (ask['ask'], ask['grants']) == ('grant', [permission])
+    assert (answer['answer'], answer['scope'], answer['grants']) == ('approve', 'session', [permission]) and answer['by']
+    attempt, = end['result']['attempts']
+    assert attempt['exit_code'] == 0 and [(d['object'], d['answer']) for d in attempt['denials']] == [(str(target), 'granted')]
+    assert (second['verdict'], second['source']) == ('allow', 'cache') and second['decisions'][-1]['grant'] == answer['grant']
+    assert ward.verify().code == 0
+
+    grants = [json.loads(line) for line in desks.does('ward grants --json').splitlines()]
+    assert [(g['covers'], g['permissions'], g['refusal']) for g in grants] == [('pip install', [permission], False)]
+    assert 'is taken back' in desks.does(f'ward grants revoke {grants[0]["id"]}')
+    target.write_text('')
+    desks.sendline('ward run -- pip install numpy')
+    asked(desks, 'pip install numpy')
+    press(desks, 'n')
+    desks.ready()
+    assert desks.last_code() != 0 and target.read_text() == ''
+
+
+def test_a_package_is_installed_by_running_again(desks):
+    """The same where it cannot be granted in place: refused, asked, approved, run again."""
+    ward = desks.ward
+    desks.sendline('ward run -- npm install numpy')
+    asked(desks, 'npm install numpy', f'write {desks.outside}/numpy', f'write {desks.outside}/**\r\n', 'starts again',
+          'for the session: npm install', 'command failed; retry')
     press(desks, 's')
     desks.expect_exact('ward: Execution failed: write ')
     desks.expect_exact('ward: retrying command')
     desks.expect_exact('installed numpy')
     desks.ready()
-    assert desks.last_code() == 0 and (desks.outside / 'numpy').read_text() == 'package numpy\n'
+    assert desks.last_code() == 0 and (desks.outside / 'numpy').is_fifo()
 
-    printed = desks.does('ward run -- pip install pandas')
+    printed = desks.does('ward run -- npm install pandas')
     assert printed == 'installed pandas\n' and (desks.outside / 'pandas').exists()
 
     records = ward.records()
     assert [r['kind'] for r in records] == ['run.start', 'ask', 'answer', 'run.retry', 'run.end', 'run.start', 'run.end']
     ask, answer, retry, end = records[1:5]
-    assert ask['grants'] == [f'write {desks.outside}'] and ask['refused'][0].startswith(f'write {desks.outside}/numpy')
-    assert (answer['answer'], answer['scope'], answer['grants']) == ('approve', 'session', [f'write {desks.outside}'])
+    assert ask['grants'] == [f'write {desks.outside}/**'] and ask['refused'][0].startswith(f'write {desks.outside}/numpy')
+    assert (answer['answer'], answer['scope'], answer['grants']) == ('approve', 'session', [f'write {desks.outside}/**'])
     assert answer['by'] and retry['attempt'] == 2
     attempts = end['result']['attempts']
     assert [a['exit_code'] != 0 for a in attempts] == [True, False]
@@ -107,10 +145,10 @@ def test_a_package_is_installed(desks):
     assert ward.verify().code == 0
 
     grants = [json.loads(line) for line in desks.does('ward grants --json').splitlines()]
-    assert [(g['covers'], g['permissions'], g['refusal']) for g in grants] == [('pip install', [f'write {desks.outside}'], False)]
+    assert [(g['covers'], g['permissions'], g['refusal']) for g in grants] == [('npm install', [f'write {desks.outside}/**'], False)]
     assert 'is taken back' in desks.does(f'ward grants revoke {grants[0]["id"]}')
-    desks.sendline('ward run -- pip install scipy')
-    asked(desks, 'pip install scipy')
+    desks.sendline('ward run -- npm install scipy')
+    asked(desks, 'npm install scipy')
     press(desks, 'n')
     desks.ready()
     assert desks.last_code() != 0 and not (desks.outside / 'scipy').exists()
@@ -121,43 +159,77 @@ def test_a_yes_to_one_tool_is_no_yes_to_another(desk):
     asked(desk)
     press(desk, 's')
     desk.ready()
-    desk.sendline(f'ward run -- sh -c "echo x > {desk.outside}/other"')
-    asked(desk, f'write {desk.outside}')
+    desk.sendline(f'ward run -- sh -c "echo x > {desk.outside}/numpy"')
+    asked(desk, f'write {desk.outside}/numpy')
     press(desk, 'n')
     desk.expect_exact('ward: refused: write ')
     desk.ready()
-    assert not (desk.outside / 'other').exists()
+    assert (desk.outside / 'numpy').read_text() == 'package numpy\n'
 
 
-def test_once_is_once(desk):
-    for count in range(2):
-        desk.sendline(f'ward run -- pip install p{count}')
+@pytest.mark.parametrize('tool', ['pip', 'npm'])
+def test_once_is_once(desk, tool):
+    for _ in range(2):
+        desk.sendline(f'ward run -- {tool} install a')
         asked(desk)
         press(desk, 'y')
-        desk.expect_exact(f'installed p{count}')
+        desk.expect_exact('installed a')
         desk.ready()
+        (desk.outside / 'a').unlink()
     assert desk.does('ward grants') == ''
 
 
-def test_for_a_time(desk):
-    desk.sendline('ward run -- pip install a')
+@pytest.mark.parametrize('tool', ['pip', 'npm'])
+def test_for_a_time(desk, tool):
+    desk.sendline(f'ward run -- {tool} install a')
     asked(desk)
     press(desk, 't', '5')
     desk.expect_exact('installed a')
     desk.ready()
-    assert desk.does('ward run -- pip install b') == 'installed b\n'
+    if tool == 'npm':
+        (desk.outside / 'a').unlink()
+    assert desk.does(f'ward run -- {tool} install a') == 'installed a\n'
     grant = json.loads(desk.does('ward grants --json'))
     assert 0 < grant['expires'] - grant['made'] <= 300
 
 
-def test_a_no_leaves_the_command_its_own_exit_code(desk):
-    desk.sendline(f'ward run -- sh -c "echo x > {desk.outside}/f || exit 7"')
+@pytest.mark.parametrize('act, told', [('mkfifo', 'exec command rejected by user'), ('echo x >', 'a person said no')],
+                         ids=['again', 'in-place'])
+def test_a_no_leaves_the_command_its_own_exit_code(desk, act, told):
+    desk.sendline(f'ward run -- sh -c "{act} {desk.outside}/f || exit 7"')
     asked(desk)
     press(desk, 'n')
-    desk.expect_exact('exec command rejected by user')
+    desk.expect_exact(told)
     desk.ready()
+    assert 'ward asks' not in desk.before
     assert desk.last_code() == 7
     assert 'denied' == desk.ward.records()[-1]['result']['attempts'][0]['denials'][0]['answer']
+    assert kinds(desk.ward).count('ask') == 1
+
+
+def test_what_was_refused_in_place_is_not_offered_by_another_name(desk):
+    """The directory for the pipe would open the file in it, to which somebody has just said no."""
+    desk.sendline(f'ward run -- sh -c "echo x > {desk.outside}/f; mkfifo {desk.outside}/p"')
+    asked(desk, f'yes gives  write {desk.outside}/f')
+    press(desk, 'n')
+    desk.expect_exact(f'ward: refused: write {desk.outside}/p')
+    desk.ready()
+    assert 'ward asks' not in desk.before and kinds(desk.ward).count('ask') == 1
+
+
+def test_running_again_is_offered_for_the_rest_only(desk):
+    """With what was granted in place, without asking for it a second time."""
+    other = desk.ward.place / 'other'
+    other.mkdir()
+    desk.ward.person.own(other)
+    desk.sendline(f'ward run -- sh -c "echo x >> {desk.outside}/f && mkfifo {other}/p"')
+    asked(desk, f'yes gives  write {desk.outside}/f')
+    press(desk, 'y')
+    shown = asked(desk, f'yes gives  write {other}\r\n', 'starts again')
+    assert f'write {desk.outside}/**' not in shown
+    press(desk, 'y')
+    desk.ready()
+    assert desk.last_code() == 0 and (desk.outside / 'f').read_text() == 'x\nx\n' and (other / 'p').is_fifo()
 
 
 @pytest.mark.parametrize('key', ['q', '\x03', '\x04'], ids=['abort', 'ctrl-c', 'eof'])
@@ -192,7 +264,7 @@ def test_it_asks_at_the_terminal_also_from_a_pipeline(desk):
 
 
 def test_input_that_was_read_is_not_read_again(desk):
-    desk.sendline(f'echo text | ward run -- sh -c "cat; echo x > {desk.outside}/f"')
+    desk.sendline(f'echo text | ward run -- sh -c "cat; mkfifo {desk.outside}/f"')
     desk.expect_exact('its standard input was already read')
     desk.expect_exact('ward: refused: write ')
     desk.ready()
@@ -201,15 +273,23 @@ def test_input_that_was_read_is_not_read_again(desk):
 
 def test_input_from_a_file_is_read_again(desk):
     desk.ward.file('input', 'one\ntwo\n')
-    desk.sendline(f'ward run -- sh -c "read line; cat > {desk.outside}/f" < input')
-    asked(desk)
+    desk.sendline(f'ward run -- sh -c "read line; mkfifo {desk.outside}/f && cat > copy" < input')
+    asked(desk, 'starts again')
+    press(desk, 'y')
+    desk.ready()
+    assert (desk.ward.work / 'copy').read_text() == 'two\n'
+
+
+def test_input_that_was_read_is_no_matter_to_a_call_that_waits(desk):
+    desk.sendline(f'printf "one\\ntwo\\n" | ward run -- sh -c "read line; cat > {desk.outside}/f"')
+    asked(desk, 'goes on where it stands')
     press(desk, 'y')
     desk.ready()
     assert (desk.outside / 'f').read_text() == 'two\n'
 
 
 def test_without_the_sandbox_only_by_name(desks):
-    desks.sendline(f'ward run -- sh -c "echo x > {desks.outside}/f; readlink /proc/self/ns/pid > {desks.outside}/ns"')
+    desks.sendline(f'ward run -- sh -c "mkfifo {desks.outside}/f && readlink /proc/self/ns/pid > {desks.outside}/ns"')
     asked(desks, '[u] without the sandbox')
     press(desks, 'u', 'y')
     desks.expect_exact('retrying command without sandbox')
@@ -222,11 +302,11 @@ def test_without_the_sandbox_only_by_name(desks):
 @pytest.mark.parametrize('flags', ['--approval on-request', '--sandbox require'])
 def test_without_the_sandbox_is_not_offered(desk, flags):
     if 'on-request' in flags:
-        desk.sendline(f'ward run {flags} -- pip install a')
+        desk.sendline(f'ward run {flags} -- npm install a')
         asked(desk, 'may this command run')
         press(desk, 'y')
     else:
-        desk.sendline(f'ward run {flags} -- pip install a')
+        desk.sendline(f'ward run {flags} -- npm install a')
     shown = asked(desk, f'write {desk.outside}')
     assert 'without the sandbox' not in shown
     desk.send('u')  # which means nothing
@@ -237,8 +317,13 @@ def test_without_the_sandbox_is_not_offered(desk, flags):
 
 
 def test_nobody_is_asked_for_a_whole_home(desk):
-    printed = desk.does('ward run -- mkdir ~/.newcache')
+    printed = desk.does('ward run -- mkfifo ~/.newpipe')
     assert 'ward: refused: write ' in printed and 'ward asks' not in printed
+    desk.sendline('ward run -- mkdir ~/.newcache')  # in place for what it is, which is one directory
+    asked(desk, f'yes gives  write {desk.ward.home}/.newcache/**\r\n')
+    press(desk, 'y')
+    desk.ready()
+    assert desk.last_code() == 0 and (desk.ward.home / '.newcache').is_dir()
 
 
 def test_never_asks_nothing(desk):
@@ -248,14 +333,14 @@ def test_never_asks_nothing(desk):
 
 
 def test_a_time_out_is_never_asked_about(desk):
-    printed = desk.does(f'ward run --timeout 0.5s -- sh -c "echo x > {desk.outside}/f; sleep 60"')
+    printed = desk.does(f'ward run --timeout 0.5s -- sh -c "mkfifo {desk.outside}/f; sleep 60"')
     assert 'timed out' in printed and 'ward asks' not in printed
     assert desk.last_code() == 124
 
 
 def test_what_a_person_ended_is_not_asked_about(desk):
     rest = resting()
-    desk.sendline(f'ward run -- sh -c "echo x > {desk.outside}/f; echo wait$((1)); exec sleep {rest}"; echo over$((1))')
+    desk.sendline(f'ward run -- sh -c "mkfifo {desk.outside}/f; echo wait$((1)); exec sleep {rest}"; echo over$((1))')
     desk.expect_exact('wait1')
     assert rests(rest)
     desk.sendcontrol('c')
@@ -265,7 +350,7 @@ def test_what_a_person_ended_is_not_asked_about(desk):
 
 
 def test_a_command_that_succeeds_is_not_asked_about(desk):
-    printed = desk.does(f'ward run -- sh -c "echo x > {desk.outside}/f; true"')
+    printed = desk.does(f'ward run -- sh -c "mkfifo {desk.outside}/f; true"')
     assert 'ward asks' not in printed and 'ward: refused: write ' in printed
 
 
@@ -275,34 +360,38 @@ def test_a_job_in_the_background_never_touches_the_terminal(desk):
     assert 'ward asks' not in printed + desk.does('cat out')
 
 
-def test_the_same_refusal_is_not_asked_about_twice_but_another_is(desk):
+@pytest.mark.parametrize('act', ['mkfifo', 'echo x >'], ids=['again', 'in-place'])
+def test_the_same_refusal_is_not_asked_about_twice_but_another_is(desk, act):
     other = desk.ward.place / 'other'
     other.mkdir()
     desk.ward.person.own(other)
-    desk.sendline(f'ward run -- sh -c "echo x > {desk.outside}/f && echo y > {other}/f"')
+    desk.sendline(f'ward run -- sh -c "rm -f {desk.outside}/f; {act} {desk.outside}/f && {act} {other}/f"')
     asked(desk, f'write {desk.outside}')
     press(desk, 'y')
     asked(desk, f'write {other}')
     press(desk, 'y')
     desk.ready()
-    assert desk.last_code() == 0 and (other / 'f').read_text() == 'y\n'
+    assert desk.last_code() == 0 and (other / 'f').exists()
 
 
-def test_always_writes_the_rule_that_was_shown(desk):
-    desk.sendline('ward run -- pip install numpy')
+@pytest.mark.parametrize('tool, given', [('npm', ''), ('pip', '/numpy')])
+def test_always_writes_the_rule_that_was_shown(desk, tool, given):
+    desk.sendline(f'ward run -- {tool} install numpy')
     asked(desk, '[a] always')
     press(desk, 'a')
-    desk.expect_exact('pip install')
+    desk.expect_exact(f'{tool} install')
     desk.expect_exact('back > ')
     press(desk, 'y')
     desk.expect_exact('installed numpy')
     desk.ready()
     file = desk.ward.config / 'ward' / 'ward.yaml'
     text = file.read_text()
-    assert 'command: "pip install"' in text and 'do: allow' in text and f'write {desk.outside}' in text
+    assert f'command: "{tool} install"' in text and 'do: allow' in text and f'write {desk.outside}{given}"' in text
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert 'ok' in desk.does('ward policy check')
-    assert desk.does('ward run --session another -- pip install pandas') == 'installed pandas\n'
+    if tool == 'npm':
+        (desk.outside / 'numpy').unlink()
+    assert desk.does(f'ward run --session another -- {tool} install numpy') == 'installed numpy\n'
     assert last_start(desk.ward)['source'] == 'rule'
 
 
@@ -350,20 +439,21 @@ def test_the_command_itself_is_shown(desk):
     desk.ready()
 
 
-def test_a_grant_is_the_thing_that_was_shown(desk):
+@pytest.mark.parametrize('act, given', [('mkfifo', ''), ('echo x >', '/f')], ids=['again', 'in-place'])
+def test_a_grant_is_the_thing_that_was_shown(desk, act, given):
     """Not what a link leads to later."""
     other, second = desk.ward.home / 'other', desk.ward.home / 'second'
     for directory in (other, second):
         directory.mkdir()
         desk.ward.person.own(directory)
     desk.does(f'ln -s {other} {desk.ward.place}/work/link')
-    desk.sendline('ward run --session l -- sh -c "echo x > link/f"')
-    asked(desk, f'write {other}\r\n')
+    desk.sendline(f'ward run --session l -- sh -c "{act} link/f"')
+    asked(desk, f'yes gives  write {other}{given}\r\n')
     press(desk, 's')
     desk.ready()
     assert (other / 'f').exists()
     desk.does(f'rm {other}/f; rmdir {other}; ln -s {second} {other}')
-    desk.sendline('ward run --session l -- sh -c "echo x > link/f"')
+    desk.sendline(f'ward run --session l -- sh -c "{act} link/f"')
     asked(desk, f'write {second}')
     press(desk, 'n')
     desk.ready()
@@ -376,7 +466,7 @@ def test_a_yes_counts_only_for_what_was_on_the_screen(plain):
         place.mkdir()
         plain.person.own(place)
     screen = Terminal(plain, rows=24, columns=80)
-    plain.file('many', ''.join(f'echo x > {place}/f\n' for place in places) + 'exit 1\n')
+    plain.file('many', ''.join(f'mkfifo {place}/f\n' for place in places) + 'exit 1\n')
     screen.sendline('ward run -- sh many')
     asked(screen, 'more lines')
     press(screen, 'y')
@@ -435,16 +525,30 @@ os.execvp("ward", ["ward", "run", {field!r}, text, "--", "git", "push"])
 
 
 def test_fifty_runs_in_one_session(desk):
-    desk.sendline('ward run --session many -- pip install first')
+    desk.sendline('ward run --session many -- npm install first')
     asked(desk)
     press(desk, 's')
     desk.expect_exact('installed first')
     desk.ready()
-    desk.does('for i in $(seq 50); do ward run --session many -- pip install p$i < /dev/null > out.$i 2>&1 & done 2> /dev/null; wait 2> /dev/null')
+    desk.does('for i in $(seq 50); do ward run --session many -- npm install p$i < /dev/null > out.$i 2>&1 & done 2> /dev/null; wait 2> /dev/null')
     desk.does('true')
     assert len(list(desk.outside.iterdir())) == 51
     assert kinds(desk.ward).count('run.end') == 51 and kinds(desk.ward).count('ask') == 1
     assert desk.ward.verify().code == 0
+
+
+def test_twenty_runs_at_once_in_what_was_granted_in_place(desk):
+    """An answer for the session gives the same to runs that come later, whoever writes first."""
+    desk.ward.file(desk.ward.place / 'bin' / 'pip', f'#!/bin/sh\necho "$2" >> {desk.outside}/all && echo installed "$2"\n', 0o755)
+    desk.sendline('ward run --session many -- pip install first')
+    asked(desk, f'yes gives  write {desk.outside}/all\r\n')
+    press(desk, 's')
+    desk.expect_exact('installed first')
+    desk.ready()
+    desk.does('for i in $(seq 20); do ward run --session many -- pip install p$i < /dev/null > out.$i 2>&1 & done 2> /dev/null; wait 2> /dev/null')
+    desk.does('true')
+    assert sorted((desk.outside / 'all').read_text().split()) == sorted(['first', *(f'p{i}' for i in range(1, 21))])
+    assert kinds(desk.ward).count('run.end') == 21 and kinds(desk.ward).count('ask') == 1 and desk.ward.verify().code == 0
 
 
 def test_a_session_ends_with_its_answers(desk):
@@ -452,8 +556,9 @@ def test_a_session_ends_with_its_answers(desk):
     asked(desk)
     press(desk, 's')
     desk.ready()
+    assert desk.does('ward run --session mine -- pip install a') == 'installed a\n'
     assert 'mine' in desk.does('ward session') and 'has ended' in desk.does('ward session end mine')
-    desk.sendline('ward run --session mine -- pip install b')
+    desk.sendline('ward run --session mine -- pip install a')
     asked(desk)
     press(desk, 'n')
     desk.ready()

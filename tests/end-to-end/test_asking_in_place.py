@@ -242,9 +242,9 @@ def test_one_yes_covers_what_belongs_together(desk, world):
     desk.ward.file(desk.ward.config / 'ward/sets.yaml', f'version: 1\nsets:\n  registry:local:\n    hosts: [packages.example:{ports[0]}, '
                    f'files.example:{ports[1]}]\n    programs: [python3]\n')
     desk.sendline(talk(f'packages.example:{ports[0]}', f'files.example:{ports[1]}'))
-    asked(desk, f'wants packages.example:{ports[0]} (registry:local: files.example:{ports[1]})', 'whole set: registry:local')
+    asked(desk, f'wants packages.example:{ports[0]} (registry:local: files.example:{ports[1]})', 'wider: registry:local')
     press(desk, 'w')
-    asked(desk, f'connect packages.example:{ports[0]}\r\n', f'connect files.example:{ports[1]}\r\n', 'only this')
+    asked(desk, f'connect packages.example:{ports[0]}\r\n', f'connect files.example:{ports[1]}\r\n', 'narrower: this alone')
     press(desk, 'y')
     desk.expect_exact('packages.example says index')
     desk.expect_exact('files.example says files')
@@ -260,9 +260,9 @@ def test_the_workspace_lends_no_set_its_name(desk, world):
     ports = [world.hello('trap'), world.hello('files', OTHER)]
     desk.ward.file('pip.conf', f'[global]\nextra-index-url = http://u:secret@trap.example:{ports[0]}/ http://files.example:{ports[1]}/\n')
     desk.sendline(talk(f'trap.example:{ports[0]}', f'files.example:{ports[1]}'))
-    asked(desk, f'wants trap.example:{ports[0]} (named in the workspace: files.example:{ports[1]})', 'whole set: named in the workspace')
+    asked(desk, f'wants trap.example:{ports[0]} (named in the workspace: files.example:{ports[1]})', 'wider: named in the workspace')
     press(desk, 'w')
-    shown = asked(desk, f'connect trap.example:{ports[0]}\r\n', f'connect files.example:{ports[1]}\r\n', 'only this')
+    shown = asked(desk, f'connect trap.example:{ports[0]}\r\n', f'connect files.example:{ports[1]}\r\n', 'narrower: this alone')
     assert 'registry:python' not in shown and 'secret' not in shown
     press(desk, 'y')
     desk.expect_exact('trap.example says trap')
@@ -272,7 +272,7 @@ def test_the_workspace_lends_no_set_its_name(desk, world):
     assert answer['grants'] == [f'connect trap.example:{ports[0]}', f'connect files.example:{ports[1]}']
 
 
-@pytest.mark.parametrize('editor', ['vim -u NONE -N', 'less'])
+@pytest.mark.parametrize('editor', ['vim -u NONE -N -i NONE', 'LESSHISTFILE=- less'])
 def test_a_program_that_owns_the_screen_gets_it_back(plain, world, editor):
     world.name('web.example', WEB)
     port = world.hello('hello')
@@ -324,14 +324,3 @@ def test_a_no_for_the_session_is_to_the_host_and_not_to_the_command(desk, world)
     desk.ready()
     grants = [json.loads(line) for line in desk.does('ward grants --json').splitlines()]
     assert [(g['refusal'], g['permissions']) for g in grants] == [(True, [f'connect web.example:{port}'])]
-
-
-@pytest.mark.soak
-def test_a_program_cannot_ask_without_end(desk, world):
-    desk.sendline(talk(*(f'host{i}.example:80' for i in range(40))))
-    for i in range(32):
-        asked(desk, f'wants host{i}.example:80')
-        desk.send('n')
-    desk.expect_exact('host39.example failed')
-    desk.expect_exact('it wanted more than 32 things')
-    desk.ready()

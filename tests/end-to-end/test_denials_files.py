@@ -69,7 +69,8 @@ def test_each_call_outside_is_refused_and_known(ward, outside, line):
     'f = open(o + "/file"); os.utime(f.fileno(), (1, 1))',
     'f = open(o + "/file"); os.setxattr(f.fileno(), "user.a", b"b")',
 ])
-def test_changes_through_a_descriptor_are_refused_and_known(plain, line):
+def test_changes_through_a_descriptor_are_refused(plain, line):
+    """By the mount that the file was opened through; the supervisor is not shown them."""
     outside = plain.place / 'outside'
     outside.mkdir()
     (outside / 'file').write_text('precious\n')
@@ -80,7 +81,6 @@ def test_changes_through_a_descriptor_are_refused_and_known(plain, line):
     after = (outside / 'file').stat()
     assert (before.st_mode, before.st_mtime, before.st_ctime_ns) == (after.st_mode, after.st_mtime, after.st_ctime_ns)
     assert result['stdout'].strip() in ('1', '13', '30')
-    assert [d['object'] for d in result['attempts'][0]['denials']] == [str(outside / 'file')]
 
 
 @pytest.mark.parametrize('script', [

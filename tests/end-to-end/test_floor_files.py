@@ -31,6 +31,20 @@ def test_credentials_keys_and_histories_are_masked(furnished):
     assert done.out.count('Permission denied') == len(SECRETS), done.out
 
 
+@pytest.mark.parametrize('above, secret', [('.config', '.config/gh/hosts.yml'), ('.local/share', '.local/share/keyrings/login.keyring')])
+@pytest.mark.parametrize('how', ['a link', 'cannot be listed'])
+def test_credentials_are_masked_wherever_their_directory_is(furnished, above, secret, how):
+    directory = furnished.home / above
+    if how == 'a link':
+        directory.rename(furnished.home / 'elsewhere')
+        directory.symlink_to(furnished.home / 'elsewhere')
+    else:
+        directory.chmod(0o311)
+    done = furnished('run', '--', 'sh', '-c', 'cat ~/"$0"', secret)
+    directory.chmod(0o700)
+    assert (done.code, done.out) == (1, '') and 'Permission denied' in done.err, done
+
+
 def test_what_is_not_secret_stays_readable(furnished):
     done = furnished('run', '--', 'sh', '-c', 'cd ~; for f; do cat "$f"; done', 'sh', *OPEN)
     assert done.out == ''.join(f'content of {name}\n' for name in OPEN), done

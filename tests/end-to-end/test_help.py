@@ -8,7 +8,7 @@ from support import SOURCE
 
 VERBS = ['run', 'check', 'grants', 'session', 'caches', 'log', 'show', 'audit', 'policy', 'serve']
 RUN_FLAGS = ['-c', '--workspace', '--cwd', '--level', '--shell', '--login', '--read', '--write', '--read-only', '--deny', '--net',
-             '--allow-socket', '--allow-host', '--deny-host', '--publish', '--allow-syscall', '--deny-syscall', '--require', '--timeout', '--output',
+             '--allow-socket', '--allow-host', '--deny-host', '--publish', '--allow-syscall', '--deny-syscall', '--require', '--trace-reads', '--timeout', '--output',
              '--env', '--keep-env', '--caches', '--agent', '--session', '--tool', '--call-id', '--turn',
              '--reason', '--json', '--quiet', '--no-pty']
 FLAGS = {'run': RUN_FLAGS + ['--approval', '--sandbox', '--escalated', '--profile', '--policy'], 'check': ['--json', '--batch'],

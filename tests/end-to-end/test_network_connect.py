@@ -92,12 +92,22 @@ sys.exit("never came")
 
 @pytest.mark.parametrize('before', ['d = os.dup(s.fileno()); t = socket.socket(fileno=d)',
                                     't = s.dup(); u = t.dup()',
+                                    'd = os.dup2(s.fileno(), 900); t = socket.socket(fileno=d)',
                                     'a, b = socket.socketpair(); socket.send_fds(a, [b"x"], [s.fileno()])\n'
                                     't = socket.socket(fileno=socket.recv_fds(b, 1, 1)[1][0])'])
 def test_duplicates_from_before_are_connected_too(ward, echo, before):
     script = f's = socket.socket()\n{before}\ns.connect(address()); s.sendall(b"one"); print(t.recv(3).decode()); print(talk(t, b"two"))\n'
     assert run(ward, script + 'print(s.getpeername() == t.getpeername()); s.close(); print(talk(t, b"three"))', *echo) == \
         'one\ntwo\nTrue\nthree\n'
+
+
+def test_an_epoll_far_up_in_the_table_is_found(ward, echo):
+    script = '''
+s = socket.socket(); s.setblocking(False); e = select.epoll(); os.dup2(e.fileno(), 700); e.close(); e = select.epoll.fromfd(700)
+e.register(s, select.EPOLLIN)
+told(lambda: s.connect(address())); select.select([], [s], [], 30); s.send(b"ping"); print(e.poll(30)[0][1] & select.EPOLLIN, s.recv(4))
+'''
+    assert run(ward, script, *echo) == "1 b'ping'\n"
 
 
 @pytest.mark.parametrize('script', [
@@ -404,6 +414,54 @@ def test_fifty_at_once(ward, echo, script):
 
 def test_many_one_after_another(plain, echo):
     assert run(plain, 'a = address()\nfor _ in range(300):\n s = socket.socket(); s.connect(a); s.close()\nprint("done")', *echo) == 'done\n'
+
+
+def test_callers_in_turn(plain, echo):
+    """Processes and threads that come, go and come again: each is connected itself."""
+    script = '''
+a = address()
+def one():
+    s = socket.socket(); s.connect(a); assert talk(s) == "ping"
+def in_thread():
+    t = threading.Thread(target=one); t.start(); t.join()
+def in_child():
+    pid = os.fork()
+    if not pid: one(); in_thread(); os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+for _ in range(15): one(); in_child(); one(); in_thread()
+print("done")
+'''
+    assert run(plain, script, *echo) == 'done\n'
+
+
+@pytest.mark.parametrize('mask', ['os.sched_getaffinity(0)', '{max(os.sched_getaffinity(0))}'], ids=['any', 'one'])
+def test_a_caller_keeps_its_processors(plain, echo, mask):
+    """One that comes often is met on a processor, and goes home from there."""
+    script = f'''
+a = address(); os.sched_setaffinity(0, {mask}); mask = os.sched_getaffinity(0)
+for _ in range(60):
+    s = socket.socket(); s.connect(a); s.close()
+    assert os.sched_getaffinity(0) == mask, os.sched_getaffinity(0)
+print("done")
+'''
+    assert run(plain, script, *echo) == 'done\n'
+
+
+def test_a_caller_that_hardly_gets_the_processor_connects(plain, echo):
+    """The supervisor bounds its own sleeps by a signal; to hand something in takes as long as the caller needs to take it."""
+    script = '''
+import ctypes
+host, port = address(); place = struct.pack("=H", socket.AF_INET) + struct.pack("!H4s8x", port, socket.inet_aton(host))
+libc = ctypes.CDLL(None, use_errno=True); os.sched_setaffinity(0, {max(os.sched_getaffinity(0))}); hogs = []
+for _ in range(3):
+    hogs.append(os.fork())
+    while not hogs[-1]: pass
+os.nice(15)
+for _ in range(10): # Python's own tries again when it is interrupted
+    s = socket.socket(); print(libc.connect(s.fileno(), place, len(place)), ctypes.get_errno()); s.close()
+for hog in hogs: os.kill(hog, signal.SIGKILL)
+'''
+    assert run(plain, script, *echo) == 10 * '0 0\n'
 
 
 @pytest.mark.parametrize('early', ['', 'd = s.dup()'], ids=['plain', 'duplicated'])

@@ -183,7 +183,7 @@ def test_make_into_a_pager(screen):
 
 def test_two_runs_in_one_pipeline(screen):
     assert screen.does('ward run -- seq 5 | ward run -- tail -1').split() == ['5']
-    screen.type('ward run -- seq 1000 | ward run -- less', '\n22')
+    screen.type('ward run -- seq 1000 | ward run -- env LESSHISTFILE=- less', '\n22')
     time.sleep(0.3)
     screen.send('G')
     screen.expect_exact('1000')
@@ -217,7 +217,7 @@ def test_a_shell_inside_has_job_control(terminal):
 
 def test_programs_in_a_shell_inside_get_the_keys(screen):
     screen.type("ward run --env 'PS1=INNER$ ' -- bash --norc --noprofile -i", 'INNER$ ')
-    screen.type('seq 1000 | less', '\n22')
+    screen.type('seq 1000 | LESSHISTFILE=- less', '\n22')
     time.sleep(0.3)
     screen.send('q')
     screen.expect_exact('INNER$ ')
@@ -236,7 +236,7 @@ def tmux(ward):
 
 def test_vi_on_a_real_screen(tmux):
     binary = tmux.ward.binary
-    tmux.keys(f'{binary} run -- vi page', 'Enter')
+    tmux.keys(f'{binary} run -- vi -i NONE page', 'Enter')
     tmux.shows('~')
     tmux.keys('i', 'first line', 'Enter', 'second line', 'Escape')
     tmux.shows('second line')
@@ -254,13 +254,13 @@ def test_vi_on_a_real_screen(tmux):
 
 def test_less_and_top_on_a_real_screen(tmux):
     binary = tmux.ward.binary
-    tmux.keys(f'seq 500 | {binary} run -- less', 'Enter')
+    tmux.keys(f'seq 500 | {binary} run -- env LESSHISTFILE=- less', 'Enter')
     tmux.shows('\n29\n')
     tmux.keys('G')
     tmux.shows('\n500\n')
     tmux.keys('q')
     tmux.shows('READY>')
-    tmux.keys(f'{binary} run -- top -d 1', 'Enter')
+    tmux.keys(f'{binary} run --approval never -- top -d 1', 'Enter')
     tmux.shows('%Cpu')
     tmux.keys('q')
     assert wait_until(lambda: tmux.screen().rstrip().endswith('READY>'))

@@ -567,12 +567,15 @@ static uint64_t network_of(int fd)
 
 /* As soon as the socket is the host's it is filled and closed, so that the last to close it is
  * somebody else, who then waits until all was sent. */
+static volatile bool fills;
+
 static void *fill_and_close(void *data)
 {
 	static char much[65536];
 	int fd = *(int *)data;
 	uint64_t before = network_of(fd);
 
+	fills = true; /* one that came too late would close a number of the next */
 	while (network_of(fd) == before)
 		;
 	while (send(fd, much, sizeof(much), MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
@@ -597,7 +600,10 @@ static int attack_supervisor_waits(char **arguments)
 		setsockopt(fd, SOL_SOCKET, SO_LINGER, &long_time, sizeof(long_time));
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
 		epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event);
+		fills = false;
 		start_racer(fill_and_close, &fd);
+		while (!fills)
+			;
 		begun = now_ms();
 		if (try_connect(fd, arguments[0], arguments[1]) < 0)
 			cannot_try("connecting to what is allowed");

@@ -47,6 +47,30 @@ static int attack_release_agent(char **arguments)
 	return open_switch(found.gl_pathv[0]);
 }
 
+/* Its mode is one for every /proc of the machine. It is put back. */
+static int change_proc(const char *path, int fd)
+{
+	struct stat st;
+	bool done = stat(path, &st) == 0 &&
+		    (fd < 0 ? chmod(path, st.st_mode | 0004) : fchmod(fd, st.st_mode | 0004)) == 0;
+
+	if (done)
+		(void)chmod(path, st.st_mode);
+	return verdict(done, "changing the mode of a file of the kernel's");
+}
+
+static int attack_proc_mode(char **arguments)
+{
+	(void)arguments;
+	return change_proc("/proc/vmallocinfo", -1);
+}
+
+static int attack_proc_mode_by_fd(char **arguments)
+{
+	(void)arguments;
+	return change_proc("/proc/vmallocinfo", open("/proc/vmallocinfo", O_RDONLY));
+}
+
 static int attack_any_switch(char **arguments)
 {
 	static const char *const switches[] = {
@@ -100,6 +124,8 @@ static const struct attack attacks[] = {
 	{"sysrq", 0, attack_sysrq},
 	{"sys", 0, attack_sys},
 	{"release-agent", 0, attack_release_agent},
+	{"proc-mode", 0, attack_proc_mode},
+	{"proc-mode-by-fd", 0, attack_proc_mode_by_fd},
 	{"any-switch", 0, attack_any_switch},
 	{"device", 1, attack_device},
 	{"make-device", 0, attack_make_device},

@@ -71,9 +71,9 @@ ATTACKS = [
     Attack("files", "own-program", ("readonly", "landlock"), FILE, needs=("own-program",), also=("notify",)),
     *each("files", "link-in link-of-fd", ("mountns", "landlock", "notify"), words=FILE),
     # Landlock knows nothing of attributes.
-    *each("files", "chmod fchmodat2 chmod-directory chown utimes setxattr fchmod fchmod-directory fchown fsetxattr",
-          ("readonly", "notify"), words=FILE),
-    Attack("files", "futimens", ("readonly", "notify"), FILE),
+    *each("files", "chmod fchmodat2 chmod-directory chown utimes setxattr", ("readonly", "notify"), words=FILE),
+    # By fd the mount that the file was opened through is the wall, and the supervisor sees few.
+    *each("files", "fchmod fchmod-directory fchown fsetxattr futimens", ("readonly",), words=FILE, also=("notify",)),
     Attack("files", "file-flags", ("readonly",), FILE),
     Attack("files", "lease", ("seccomp",), FILE),
     # A read-only mount is no wall for what is not a regular file.
@@ -106,8 +106,7 @@ ATTACKS = [
 
     # Descriptors.
     *each("streams", "input-reopen input-cut", ("readonly", "landlock", "notify"), needs=("input",)),
-    *each("streams", "input-mode input-attribute", ("readonly", "notify"), needs=("input",)),
-    Attack("streams", "input-times", ("readonly", "notify"), needs=("input",)),
+    *each("streams", "input-mode input-attribute input-times", ("readonly",), needs=("input",), also=("notify",)),
     Attack("streams", "input-directory", (), needs=("input-directory",), natively=True),
     Attack("streams", "output-reopen", (), needs=("output",), natively=True),
     Attack("streams", "leaked", ("fds",), needs=("leak",)),
@@ -168,6 +167,7 @@ ATTACKS = [
 
     # The machine, which root without capabilities still owns.
     *each("machine", "core-pattern through-root sysrq any-switch", ("proc", *WRITING), **AS_ROOT),
+    *each("machine", "proc-mode proc-mode-by-fd", ("proc", "readonly"), also=("notify",), **AS_ROOT),
     *each("machine", "sys release-agent", WRITING, **AS_ROOT),
     Attack("machine", "device", ("dev", "readonly"), ("{device}",), needs=("device", "input"), **AS_ROOT),
     Attack("machine", "device", EVERYTHING, ("{node}",), needs=("device",), **AS_ROOT),

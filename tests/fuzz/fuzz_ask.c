@@ -40,6 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *words[] = {text, NULL};
 	const struct list list = {items, 1, 2};
 	const struct assessment assessment = {CLASS_ASK, RISK_HIGH, words, words};
+	struct extent extents[] = {{text, &list, text}, {text, &list, text}, {text, &list, text}};
 	const struct ask ask = {
 		.kind = size % 3 ? ASK_RETRY : ASK_IN_PLACE,
 		.command = text,
@@ -67,9 +68,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.program = text,
 		.object = text,
 		.note = text,
-		.set = text,
-		.set_grants = &list,
-		.set_rule = text,
+		.extents = extents,
+		.extent_count = ELEMENTS(extents),
+		.extent = size % ELEMENTS(extents),
 	};
 	_cleanup_list_ struct list whole = {0}, fitted = {0};
 

@@ -72,6 +72,10 @@ static const struct ask retry = {
 static char *wished_items[] = {"connect packages.example:443", NULL};
 static char *set_items[] = {"connect packages.example:443", "connect files.example:443", NULL};
 static const struct list wished = {wished_items, 1, 2}, whole_set = {set_items, 2, 3};
+static struct extent extents[] = {
+	{"this alone", &wished, "- command: pip install\n  permissions: [one]"},
+	{"registry:python", &whole_set, "- command: pip install\n  permissions: [one, two]"},
+};
 
 static const struct ask in_place = {
 	.kind = ASK_IN_PLACE,
@@ -85,9 +89,8 @@ static const struct ask in_place = {
 	.covers = "pip install",
 	.always_rule = "- command: pip install\n  permissions: [one]",
 	.always_file = "/home/anna/.config/ward/ward.yaml",
-	.set = "registry:python",
-	.set_grants = &whole_set,
-	.set_rule = "- command: pip install\n  permissions: [one, two]",
+	.extents = extents,
+	.extent_count = ELEMENTS(extents),
 };
 
 static char *domain_items[] = {"packages.example", NULL};
@@ -290,7 +293,7 @@ static void a_question_while_a_call_waits_reads_so(void **state)
 		"  then       the command goes on where it stands\n"
 		"\n"
 		"  yes  [y] once  [s] for the session: pip install  [t] for a time  [a] always\n"
-		"       [w] whole set: registry:python\n"
+		"       [w] wider: registry:python\n"
 		"  no   [n] this time  [x] for the session  [r] and say why  [q] abort  [?] "
 		"help\n");
 	ask_render(&odd, 40, false, &hostile);
@@ -872,7 +875,7 @@ static void a_yes_to_a_set_is_one_to_what_was_shown(void **state)
 	see(&talk, "connect files.example:443");
 	see(&talk, QUESTION);
 	pause_ms(1200);
-	type(&talk, "w"); /* and back */
+	type(&talk, "o"); /* and back */
 	see(&talk, QUESTION);
 	assert_null(strstr(buffer_text(&talk.seen), "connect files.example:443"));
 	pause_ms(1200);
@@ -887,7 +890,7 @@ static void a_yes_to_a_set_is_one_to_what_was_shown(void **state)
 	finish(&talk, &report);
 	assert_int_equal(report.answer.kind, ANSWER_APPROVE);
 	assert_int_equal(report.answer.scope, SCOPE_ALWAYS);
-	assert_true(report.answer.whole_set);
+	assert_int_equal(report.answer.extent, 1);
 }
 
 static void the_hosts_that_code_may_reach_are_the_persons_word(void **state)

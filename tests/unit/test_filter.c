@@ -240,6 +240,46 @@ static void the_real_table_says_what_the_design_says(void **state)
 }
 
 /* Nothing but TCP, UDP, unix sockets and routes, with or without bits above the low half. */
+static void a_change_by_fd_meets_the_mount_alone(void **state)
+{
+	static const int by_fd[] = {SYS_fchmod,	      SYS_fchown,    SYS_fsetxattr,
+				    SYS_fremovexattr, SYS_utimensat, SYS_futimesat};
+	const struct filter_rung no_mounts = {.no_mounts = true};
+	static struct filter filter;
+	const uint64_t high = 1ull << 40;
+
+	(void)state;
+	filter.length = filter_build(true, &unchanged, &no_mounts, filter.program);
+	assert_true(filter.length > 0);
+	for (size_t i = 0; i < ELEMENTS(by_fd); i++) {
+		struct seccomp_data data = {.nr = by_fd[i], .arch = AUDIT_ARCH_X86_64};
+
+		assert_int_equal(ask(by_fd[i], 3, 0, 0, 0, 0), ALLOW);
+		assert_int_equal(bpf_run(filter.program, filter.length, &data), NOTIFY);
+	}
+	/* With a path they are about whatever it leads to. */
+	assert_int_equal(ask(SYS_utimensat, 3, high, 0, 0, 0), NOTIFY);
+	assert_int_equal(ask(SYS_futimesat, 3, 1, 0, 0, 0), NOTIFY);
+	assert_int_equal(ask(SYS_fchmod, 3, 0644 | high, 0, 0, 0), ALLOW);
+	assert_int_equal(ask(SYS_fchmod, 3, 0744, 0, 0, 0), NOTIFY);
+	assert_int_equal(ask(SYS_fchmod, 3, 02644, 0, 0, 0), NOTIFY);
+	assert_int_equal(ask(SYS_fchmod, 3, 04644, 0, 0, 0), REFUSE);
+}
+
+static void a_rung_gives_nothing_that_a_policy_took(void **state)
+{
+	const struct filter_rung no_mounts = {.no_mounts = true};
+	struct seccomp_data data = {.nr = SYS_fchown, .arch = AUDIT_ARCH_X86_64};
+	struct filter_changes changes = {0};
+	static struct filter filter;
+
+	(void)state;
+	call_set_add(&changes.denied, SYS_fchown);
+	filter.length = filter_build(true, &changes, &no_mounts, filter.program);
+	assert_true(filter.length > 0);
+	assert_int_equal(bpf_run(filter.program, filter.length, &data), REFUSE);
+}
+
 static void no_other_sockets_exist(void **state)
 {
 	static const struct {
@@ -521,6 +561,59 @@ static void names_are_checked_with_words(void **state)
 	assert_int_equal(call_check_deny("io_uring_setup", E_USAGE, NULL), 0);
 }
 
+/* Last of all: it changes the table. */
+static void traced_reads_are_shown_and_nothing_else(void **state)
+{
+	static struct filter filters[2], silent;
+	size_t count;
+	const struct bpf_call *table = filter_table(&count);
+
+	(void)state;
+	filters[0].length = filter_build(true, &unchanged, NULL, filters[0].program);
+	filter_trap_reads();
+	filters[1].length = filter_build(true, &unchanged, NULL, filters[1].program);
+	silent.length = filter_build(false, &unchanged, NULL, silent.program);
+	assert_true(filters[0].length > 0 && filters[1].length > 0 && silent.length > 0);
+	for (size_t i = 0; i < count; i++) {
+		int at = table[i].number == SYS_open ? 1 : table[i].number == SYS_openat ? 2 : -1;
+		static const struct {
+			uint64_t flags, mode;
+			uint32_t action;
+		} opens[] = {
+			{O_RDONLY, 0, NOTIFY},
+			{O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0, NOTIFY},
+			{O_RDONLY | 1ull << 40, 0, NOTIFY},
+			{O_WRONLY, 0, NOTIFY},
+			{O_RDWR | O_CREAT | O_TRUNC, 0644, NOTIFY},
+			{O_TMPFILE | O_RDWR, 0600, NOTIFY},
+			{O_PATH, 0, ALLOW},
+			{O_PATH | O_NOFOLLOW | O_DIRECTORY, 0, ALLOW},
+			{O_CREAT | O_WRONLY, 04755, REFUSE},
+			{O_CREAT | O_PATH, 02755, REFUSE},
+			{O_TMPFILE | O_RDWR, 02755, REFUSE},
+		};
+
+		for (size_t n = 0; at > 0 && n < ELEMENTS(opens); n++) {
+			struct seccomp_data data = {.nr = table[i].number,
+						    .arch = AUDIT_ARCH_X86_64};
+
+			data.args[at] = opens[n].flags;
+			data.args[at + 1] = opens[n].mode;
+			assert_int_equal(bpf_run(filters[1].program, filters[1].length, &data),
+					 opens[n].action);
+			assert_int_equal(bpf_run(silent.program, silent.length, &data),
+					 opens[n].action == NOTIFY ? ALLOW : opens[n].action);
+		}
+		if (at < 0) {
+			struct seccomp_data data = {.nr = table[i].number,
+						    .arch = AUDIT_ARCH_X86_64};
+
+			assert_int_equal(bpf_run(filters[1].program, filters[1].length, &data),
+					 bpf_run(filters[0].program, filters[0].length, &data));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -528,6 +621,8 @@ int main(void)
 		cmocka_unit_test(other_architectures_do_not_exist),
 		cmocka_unit_test(every_jump_stays_inside),
 		cmocka_unit_test(the_real_table_says_what_the_design_says),
+		cmocka_unit_test(a_change_by_fd_meets_the_mount_alone),
+		cmocka_unit_test(a_rung_gives_nothing_that_a_policy_took),
 		cmocka_unit_test(no_other_sockets_exist),
 		cmocka_unit_test(no_option_leads_a_connection_elsewhere),
 		cmocka_unit_test(interfaces_are_asked_by_the_supervisor),
@@ -536,6 +631,7 @@ int main(void)
 		cmocka_unit_test(a_policy_adds_and_takes_calls),
 		cmocka_unit_test(no_policy_opens_what_is_never_given),
 		cmocka_unit_test(names_are_checked_with_words),
+		cmocka_unit_test(traced_reads_are_shown_and_nothing_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

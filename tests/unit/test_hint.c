@@ -102,6 +102,18 @@ static void the_hosts_loopback_has_a_name(void **state)
 	      "host-loopback 5432");
 }
 
+static void a_refused_read_is_opened_for_reading(void **state)
+{
+	(void)state;
+	check("read", "/work/.env", "default: secrets are masked", "--read .env", NULL);
+	check("read", "/etc/hostname", "default: secrets are masked", "--read /etc/hostname",
+	      "read /etc/hostname");
+	/* What is not there, or would fail all the same. */
+	check("read", "/etc/hostname/none", "default: secrets are masked",
+	      "--read /etc/hostname/none", NULL);
+	check("read", "/etc/hostname", "the system's own file permissions", NULL, NULL);
+}
+
 static void what_is_denied_or_never_reached_has_no_way_on(void **state)
 {
 	static const struct list never;
@@ -157,6 +169,7 @@ int main(void)
 		cmocka_unit_test(a_refused_host_is_opened_by_its_name_and_port),
 		cmocka_unit_test(a_name_that_leads_astray_is_opened_by_the_address),
 		cmocka_unit_test(the_hosts_loopback_has_a_name),
+		cmocka_unit_test(a_refused_read_is_opened_for_reading),
 		cmocka_unit_test(what_is_denied_or_never_reached_has_no_way_on),
 		cmocka_unit_test(a_refused_socket_is_opened_by_its_path_and_shows_its_risk),
 	};

@@ -65,7 +65,8 @@ static void apply(const char *permission)
 {
 	size_t length = strcspn(permission, " ");
 
-	network_apply(&matter, permission, length, permission + length + 1, &verdict);
+	network_apply(&matter, permission, length, permission + length + 1, /* grant= */ NULL,
+		      &verdict);
 }
 
 static void nothing_is_open_unless_it_was_said(void **state)

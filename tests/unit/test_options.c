@@ -61,6 +61,7 @@ static const char *const samples[] = {
 	"seccomp",
 	"modify_ldt",
 	"memfd_create",
+	"true",
 };
 
 static uint64_t seed = 0x9e3779b97f4a7c15;

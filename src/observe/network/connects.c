@@ -51,11 +51,13 @@ void connects_begin(void)
 	sigaction(SIGALRM, &action, NULL);
 }
 
-static void bound_sleep(bool on)
+void bound_sleep(bool on)
 {
+	static unsigned bounds;
 	struct itimerval every = {{0, on ? 10000 : 0}, {0, on ? 10000 : 0}};
 
-	setitimer(ITIMER_REAL, &every, NULL);
+	if (on ? bounds++ == 0 : --bounds == 0)
+		setitimer(ITIMER_REAL, &every, NULL);
 }
 
 void close_copy(int *fd)
@@ -240,6 +242,22 @@ void serve_waiting(struct observer *observer)
 	}
 	if (observer->waiting)
 		set_timer(observer, again);
+}
+
+void waiting_end(struct observer *observer, ino_t inode)
+{
+	for (struct waiting **link = &observer->waiting; *link;) {
+		struct waiting *waiting = *link;
+		struct stat st;
+
+		if (waiting->socket < 0 || fstat(waiting->socket, &st) < 0 || st.st_ino != inode) {
+			link = &waiting->next;
+			continue;
+		}
+		*link = waiting->next;
+		answer(observer, waiting->id, EACCES);
+		drop(observer, waiting);
+	}
 }
 
 void drop_waiting(struct observer *observer)

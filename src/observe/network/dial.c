@@ -49,6 +49,7 @@ struct dial {
 	struct addresses addresses;
 	size_t tried;
 	int attempts[ADDRESSES_MOST]; /* by address; -1: none under way */
+	bool watched[ADDRESSES_MOST]; /* by epoll */
 	uint64_t next_try;
 	int error; /* of the last that failed */
 };
@@ -63,16 +64,17 @@ static void set_tick(struct observer *observer)
 		event.data.fd = observer->dial_timer;
 		epoll_ctl(observer->epoll, EPOLL_CTL_ADD, observer->dial_timer, &event);
 	}
-	timerfd_settime(observer->dial_timer, 0, &tick, NULL);
+	observer->ticks = timerfd_settime(observer->dial_timer, 0, &tick, NULL) == 0;
 }
 
 /* A file stays registered as long as anybody has it open, and the caller may by now. Or it has
  * closed it already, and we are the last: then closing waits as long as its linger time says. */
-static void close_attempt(struct observer *observer, int *fd)
+static void close_attempt(struct observer *observer, struct dial *dial, size_t index)
 {
-	if (*fd >= 0)
-		epoll_ctl(observer->epoll, EPOLL_CTL_DEL, *fd, NULL);
-	close_copy(fd);
+	if (dial->watched[index])
+		epoll_ctl(observer->epoll, EPOLL_CTL_DEL, dial->attempts[index], NULL);
+	dial->watched[index] = false;
+	close_copy(&dial->attempts[index]);
 }
 
 static void drop(struct observer *observer, struct dial *dial)
@@ -86,7 +88,7 @@ static void drop(struct observer *observer, struct dial *dial)
 	if (observer->lookup && !dial->connecting)
 		lookup_forget(observer->lookup, dial->ticket);
 	for (size_t i = 0; i < ADDRESSES_MOST; i++)
-		close_attempt(observer, &dial->attempts[i]);
+		close_attempt(observer, dial, i);
 	close_copy(&dial->copy);
 	free(dial);
 }
@@ -171,10 +173,11 @@ static int family_of(const struct in6_addr *address)
 	return IN6_IS_ADDR_V4MAPPED(address) ? AF_INET : AF_INET6;
 }
 
-/* 0 or errno: EINPROGRESS with the attempt under way. */
-static int try_address(struct observer *observer, struct dial *dial, size_t index)
+/* 0 or errno: EINPROGRESS with the attempt under way. settle: what is near is connected to, or has
+ * refused, by then; who is given the socket under way hears that from it. */
+static int try_address(struct dial *dial, size_t index, bool settle)
 {
-	struct epoll_event event = {.events = EPOLLOUT};
+	struct pollfd settled = {.events = POLLOUT};
 	_cleanup_close_ int fd = -1;
 	struct sockaddr_storage address;
 	int family = dial->family, error;
@@ -192,16 +195,16 @@ static int try_address(struct observer *observer, struct dial *dial, size_t inde
 	copy_options(dial->copy, fd, family);
 	length = write_address(&dial->addresses.items[index], dial->target.port, family, &address);
 	error = connect(fd, (struct sockaddr *)&address, length) < 0 ? errno : 0;
-	if (error && error != EINPROGRESS)
-		return error;
-	event.data.fd = fd;
-	epoll_ctl(observer->epoll, EPOLL_CTL_ADD, fd, &event);
-	dial->attempts[index] = STEAL_FD(fd);
+	settled.fd = fd;
+	if (error == EINPROGRESS && settle && poll(&settled, 1, 0) > 0)
+		error = socket_option(fd, SO_ERROR, EIO);
+	if (error == 0 || error == EINPROGRESS)
+		dial->attempts[index] = STEAL_FD(fd);
 	return error;
 }
 
 /* Where the caller's socket must stay: it leads to the relay, which leads to ours. 0 or -errno. */
-static int join(struct observer *observer, struct dial *dial, int socket)
+static int join(struct observer *observer, struct dial *dial, size_t index)
 {
 	struct relay *relay = network_relay(observer);
 	_cleanup_close_ int listener = -1, inside = -1;
@@ -222,18 +225,31 @@ static int join(struct observer *observer, struct dial *dial, int socket)
 	accepted = (struct pollfd){.fd = listener, .events = POLLIN};
 	(void)poll(&accepted, 1, ACCEPT_MS);
 	inside = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	return inside < 0 ? -ECONNREFUSED : relay_join(relay, inside, socket);
+	return inside < 0 ? -ECONNREFUSED
+			  : relay_join(relay, inside, dial->attempts[index],
+				       lent_joined(observer, &dial->target,
+						   &dial->addresses.items[index]));
 }
 
 /* Ends with the dial gone. */
 static void give(struct observer *observer, struct dial *dial, size_t index, int result)
 {
-	int r = dial->shared ? join(observer, dial, dial->attempts[index])
-			     : hand_in(observer, &dial->call, dial->number, &dial->copy,
-				       dial->attempts[index]);
+	int r = 0;
 
+	if (dial->shared) {
+		r = join(observer, dial, index);
+		bound_sleep(true);
+	} else {
+		r = lent_stream(observer, &dial->target, &dial->addresses.items[index],
+				dial->attempts[index]);
+		bound_sleep(true); /* for all that is closed from here on */
+	}
+	if (r == 0 && !dial->shared)
+		r = hand_in(observer, &dial->call, dial->number, &dial->copy,
+			    dial->attempts[index]);
 	/* Ours goes first: the caller must be able to end the connection by closing its own. */
-	close_attempt(observer, &dial->attempts[index]);
+	close_attempt(observer, dial, index);
+	bound_sleep(false);
 	finish_dial(observer, dial, r < 0 ? -r : result);
 }
 
@@ -246,13 +262,22 @@ static size_t count_under_way(const struct dial *dial)
 	return count;
 }
 
+static void watch(struct observer *observer, struct dial *dial, size_t index)
+{
+	struct epoll_event event = {.events = EPOLLOUT, .data.fd = dial->attempts[index]};
+
+	dial->watched[index] =
+		epoll_ctl(observer->epoll, EPOLL_CTL_ADD, dial->attempts[index], &event) == 0;
+	dial->next_try = monotonic_ns() + NEXT_ADDRESS * millisecond;
+}
+
 /* Tries the next addresses until one is under way; where none is left and none is under way, it has
  * failed. clear: the first to be tried is the one, and who does not want to wait is given it. */
 static void try_next(struct observer *observer, struct dial *dial, bool clear)
 {
 	while (dial->tried < dial->addresses.count && count_under_way(dial) < TOGETHER) {
 		size_t index = dial->tried++;
-		int error = try_address(observer, dial, index);
+		int error = try_address(dial, index, /* settle= */ dial->blocking || !clear);
 
 		if (error && error != EINPROGRESS) {
 			dial->error = error;
@@ -265,7 +290,7 @@ static void try_next(struct observer *observer, struct dial *dial, bool clear)
 		else if (error == 0)
 			give(observer, dial, index, 0);
 		else
-			dial->next_try = monotonic_ns() + NEXT_ADDRESS * millisecond;
+			watch(observer, dial, index);
 		return;
 	}
 	if (count_under_way(dial) == 0)
@@ -284,6 +309,8 @@ static void relay_dial(struct observer *observer, struct dial *dial)
 	write_address(address, dial->target.port, family_of(address), &outside);
 	r = relay_datagrams(network_relay(observer), (struct sockaddr *)&inside,
 			    (struct sockaddr *)&outside);
+	if (r == 0)
+		lent_datagrams(observer, &dial->target, address, &inside);
 	if (r < 0 || !still_waiting(observer, dial->call.id)) {
 		finish_dial(observer, dial, r < 0 ? -r : EINTR);
 		return;
@@ -338,20 +365,52 @@ static bool is_listed_itself(const struct observer *observer, const struct in6_a
 	       host_rules_exactly(&observer->permitted, address, port);
 }
 
+static bool may_lead_to(const struct observer *observer, const struct target *target,
+			const struct in6_addr *address)
+{
+	return network_judge_address(observer, address, target->port, /* named= */ *target->name) ==
+		       HOST_ALLOWED &&
+	       (is_listed_itself(observer, address, target->port) || !is_own(address));
+}
+
+bool network_may_reach(const struct observer *observer, const struct target *target,
+		       const struct in6_addr *address)
+{
+	if (target_is_inside(target)) /* the host's loopback in the place of its own */
+		return host_rules_loopback(observer->observed->hosts, target->port) ==
+			       HOST_ALLOWED ||
+		       host_rules_loopback(&observer->permitted, target->port) == HOST_ALLOWED;
+	return network_judge(observer, target) == HOST_ALLOWED &&
+	       may_lead_to(observer, target, address);
+}
+
+void dial_recall(struct observer *observer)
+{
+	struct dial *next;
+
+	for (struct dial *dial = observer->dials; dial; dial = next) {
+		bool stays = target_is_inside(&dial->target) ||
+			     network_judge(observer, &dial->target) == HOST_ALLOWED;
+
+		next = dial->next;
+		for (size_t i = 0; i < dial->addresses.count && stays; i++)
+			stays = network_may_reach(observer, &dial->target,
+						  &dial->addresses.items[i]);
+		if (!stays)
+			finish_dial(observer, dial, EACCES);
+	}
+}
+
 /* What the socket can reach of what may be reached. */
 static void choose_addresses(const struct observer *observer, const struct addresses *found,
 			     struct dial *dial, const struct in6_addr **ret_refused)
 {
-	bool named = *dial->target.name;
-
 	*ret_refused = NULL;
 	for (size_t i = 0; i < found->count; i++) {
 		const struct in6_addr *address = &found->items[i];
 		bool v4 = IN6_IS_ADDR_V4MAPPED(address);
 
-		if (network_judge_address(observer, address, dial->target.port, named) !=
-			    HOST_ALLOWED ||
-		    (is_own(address) && !is_listed_itself(observer, address, dial->target.port)))
+		if (!may_lead_to(observer, &dial->target, address))
 			*ret_refused = address;
 		else if (dial->target.datagrams ||
 			 (dial->family == AF_INET ? v4 : !v4 || !dial->only_v6))
@@ -448,8 +507,8 @@ static struct dial *dial_new(struct observer *observer, const struct seccomp_not
 	 * host's network. */
 	dial->shared = !target->datagrams && !is_host_socket(observer, fd) &&
 		       is_shared((pid_t)call->pid, observer->observed->init, dial->number, fd);
-	/* It ticks as long as there is one. */
-	if (!observer->dials)
+	/* It ticks as long as there is one, and once more. */
+	if (!observer->ticks)
 		set_tick(observer);
 	observer->dials = dial;
 	observer->dial_count++;
@@ -504,7 +563,7 @@ static void end_attempt(struct observer *observer, struct dial *dial, size_t ind
 		return;
 	}
 	dial->error = error;
-	close_attempt(observer, &dial->attempts[index]);
+	close_attempt(observer, dial, index);
 	try_next(observer, dial, /* clear= */ false);
 }
 
@@ -551,6 +610,7 @@ static void tick(struct observer *observer)
 		else if (dial->tried < dial->addresses.count && time >= dial->next_try)
 			try_next(observer, dial, /* clear= */ false);
 	}
+	observer->ticks = false;
 	if (observer->dials)
 		set_tick(observer);
 }

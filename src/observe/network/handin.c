@@ -130,34 +130,69 @@ struct places {
 	size_t poll_count;
 };
 
-static void find_places(pid_t tid, int number, ino_t inode, struct places *ret_places)
+/* False where there is no such fd. */
+static bool look_at(int fds, const char *name, const char *own, struct places *places)
 {
-	struct places places = {.copies = {number}, .copy_count = 1};
-	char path[64], link[64], own[64];
+	char link[64];
+	ssize_t length = readlinkat(fds, name, link, sizeof(link) - 1);
+
+	if (length < 0)
+		return false;
+	link[length] = '\0';
+	if (strcmp(link, own) == 0 && places->copy_count < COPIES_MOST)
+		places->copies[places->copy_count++] = atoi(name);
+	else if (strcmp(link, "anon_inode:[eventpoll]") == 0 && places->poll_count < POLLS_MOST)
+		places->polls[places->poll_count++] = atoi(name);
+	return true;
+}
+
+/* To list a table costs more than all else here, and numbers are given out from 0 on: where the
+ * directory's size says how many there are (since Linux 6.2), they are tried in turn. False if they
+ * are not all found like that. */
+static bool try_numbers(int fds, int number, const char *own, struct places *places)
+{
+	enum { HOLES_MOST = 8 };
+	char name[16];
+	struct stat st;
+	off_t left;
+
+	if (fstat(fds, &st) < 0 || st.st_size == 0 || st.st_size > FDS_MOST)
+		return false;
+	left = st.st_size;
+	for (int fd = 0; left > 0 && fd < st.st_size + HOLES_MOST; fd++) {
+		snprintf(name, sizeof(name), "%d", fd);
+		left -= fd == number || look_at(fds, name, own, places);
+	}
+	return left == 0;
+}
+
+static void list_numbers(const char *path, int number, const char *own, struct places *places)
+{
+	DIR *fds = opendir(path);
 	struct dirent *entry;
 	int seen = 0;
-	DIR *fds;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", tid);
-	snprintf(own, sizeof(own), "socket:[%llu]", (unsigned long long)inode);
-	fds = opendir(path);
-	while (fds && seen++ < FDS_MOST && (entry = readdir(fds))) {
-		ssize_t length;
-		int fd = atoi(entry->d_name);
-
-		if (entry->d_name[0] == '.' || fd == number)
-			continue;
-		length = readlinkat(dirfd(fds), entry->d_name, link, sizeof(link) - 1);
-		link[MAX(length, 0)] = '\0';
-		if (strcmp(link, own) == 0 && places.copy_count < COPIES_MOST)
-			places.copies[places.copy_count++] = fd;
-		else if (strcmp(link, "anon_inode:[eventpoll]") == 0 &&
-			 places.poll_count < POLLS_MOST)
-			places.polls[places.poll_count++] = fd;
-	}
+	while (fds && seen++ < FDS_MOST && (entry = readdir(fds)))
+		if (entry->d_name[0] != '.' && atoi(entry->d_name) != number)
+			(void)look_at(dirfd(fds), entry->d_name, own, places);
 	if (fds)
 		closedir(fds);
-	*ret_places = places;
+}
+
+static void find_places(pid_t tid, int number, ino_t inode, struct places *ret_places)
+{
+	const struct places none = {.copies = {number}, .copy_count = 1};
+	_cleanup_close_ int fds = -1;
+	char path[64], own[64];
+
+	*ret_places = none;
+	snprintf(path, sizeof(path), "/proc/%d/fd", tid);
+	snprintf(own, sizeof(own), "socket:[%llu]", (unsigned long long)inode);
+	fds = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fds < 0 || try_numbers(fds, number, own, ret_places))
+		return;
+	*ret_places = none;
+	list_numbers(path, number, own, ret_places);
 }
 
 static bool holds(const char *pid, int number, const char *own)
@@ -176,14 +211,13 @@ static const char *parent_of(pid_t tid)
 {
 	static pid_t last;
 	static char parent[32];
-	_cleanup_free_ char *text = NULL;
-	char path[64], *rest;
+	char path[64], text[1024], *rest;
 
 	if (tid == last)
 		return parent;
 	last = 0;
 	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	if (read_file(AT_FDCWD, path, 4096, &text, NULL) < 0 || !(rest = strrchr(text, ')')) ||
+	if (proc_read(path, text, sizeof(text)) < 0 || !(rest = strrchr(text, ')')) ||
 	    sscanf(rest, ") %*c %31s", parent) != 1)
 		return NULL;
 	last = tid;
@@ -192,8 +226,7 @@ static const char *parent_of(pid_t tid)
 
 bool is_shared(pid_t tid, pid_t init, int number, int copy)
 {
-	_cleanup_free_ char *text = NULL;
-	char path[64], own[64], *rest, *child;
+	char path[64], text[4096], own[64], *rest, *child;
 	const char *parent = parent_of(tid);
 	struct stat st;
 	int seen = 0;
@@ -204,7 +237,7 @@ bool is_shared(pid_t tid, pid_t init, int number, int copy)
 	if (parent && atoi(parent) != init && holds(parent, number, own))
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", tid, tid);
-	if (read_file(AT_FDCWD, path, 4096, &text, NULL) < 0)
+	if (proc_read(path, text, sizeof(text)) < 0)
 		return false;
 	for (rest = text; (child = strsep(&rest, " ")) && seen < RELATIVES_MOST;)
 		if (*child && ++seen && holds(child, number, own))
@@ -302,16 +335,12 @@ int hand_in(struct observer *observer, const struct seccomp_notif *call, int num
 	close_copy(copy); /* its registrations end with it */
 	for (size_t i = 0; i < places.copy_count; i++) {
 		int flags = fd_flags((pid_t)call->pid, places.copies[i]);
-		struct seccomp_notif_addfd addfd = {
-			.id = call->id,
-			.flags = SECCOMP_ADDFD_FLAG_SETFD,
-			.srcfd = (uint32_t)socket,
-			.newfd = (uint32_t)places.copies[i],
-			.newfd_flags = flags < 0 ? O_CLOEXEC : (uint32_t)(flags & O_CLOEXEC)};
+		/* In doubt it is not for others. */
+		int inserted = insert_fd(observer, call, socket, places.copies[i],
+					 flags < 0 || flags & O_CLOEXEC);
 
-		if (ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd) < 0 &&
-		    i == 0)
-			r = -errno;
+		if (i == 0)
+			r = inserted;
 	}
 	if (r == 0 && count > 0)
 		register_again(registrations, count, socket);

@@ -31,7 +31,7 @@ bool is_host_socket(struct observer *observer, int fd)
 {
 	uint64_t cookie = network_of(fd);
 
-	if (!observer->observed->own_network || socket_option(fd, SO_TYPE, -1) < 0)
+	if (!observer->observed->own_network || (!cookie && socket_option(fd, SO_TYPE, -1) < 0))
 		return false; /* there are no others, and nothing to be kept apart */
 	if (!observer->own_network) {
 		_cleanup_close_ int own = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

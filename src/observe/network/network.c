@@ -38,6 +38,16 @@ enum host_access network_judge(const struct observer *observer, const struct tar
 		       : host_rules_name(&observer->permitted, target->name, target->port);
 }
 
+/* A rule names the target itself, whatever answers say. */
+static bool is_listed(const struct observer *observer, const struct target *target)
+{
+	return (*target->name
+			? host_rules_name(observer->observed->hosts, target->name, target->port)
+			: host_rules_address(observer->observed->hosts, &target->address,
+					     target->port, /* named= */ false, NULL)) ==
+	       HOST_ALLOWED;
+}
+
 /* Why nobody is asked, or NULL. */
 static const char *final_rule(const struct observer *observer, const struct target *target)
 {
@@ -196,6 +206,8 @@ void serve_internet(struct observer *observer, const struct seccomp_notif *call,
 			probe_forget(observer, &target);
 		access = network_judge(observer, &target);
 		if (access == HOST_ALLOWED) {
+			if (observer->terms.count > 0 && !is_listed(observer, &target))
+				terms_use_target(observer, &target, call->id);
 			dial_start(observer, call, trap, fd, &target, address, length);
 			return;
 		}

@@ -20,6 +20,9 @@ struct relay *network_relay(struct observer *observer);
 enum host_access network_judge(const struct observer *observer, const struct target *target);
 enum host_access network_judge_address(const struct observer *observer,
 				       const struct in6_addr *address, uint16_t port, bool named);
+/* True if it may be connected to that address, which it leads to: by the list, or by answers. */
+bool network_may_reach(const struct observer *observer, const struct target *target,
+		       const struct in6_addr *address);
 /* Lets it wait for an answer, or refuses it. warning: why the address that the name leads to is
  * refused; NULL: the target itself is not listed. final: whatever anybody answers. */
 void network_refuse(struct observer *observer, const struct seccomp_notif *call,
@@ -47,7 +50,23 @@ void dial_loopback(struct observer *observer, const struct seccomp_notif *call,
 		   const struct sockaddr *asked, socklen_t length);
 /* True if the fd is one of theirs, and was served. */
 bool dial_serve(struct observer *observer, int fd);
+/* Those end that may not be made any more. */
+void dial_recall(struct observer *observer);
 void dial_done(struct observer *observer);
+
+/* lent.c: what may have to be taken back is noted, before it is given: a connection of ours, a
+ * socket of AF_UNIX about to be connected; 0 or -errno. */
+int lent_stream(struct observer *observer, const struct target *target,
+		const struct in6_addr *address, int fd);
+int lent_socket(struct observer *observer, const char *path, int fd);
+/* What the relay carries: the number by which it is told to end it; 0: nobody will. */
+uint64_t lent_joined(struct observer *observer, const struct target *target,
+		     const struct in6_addr *address);
+void lent_datagrams(struct observer *observer, const struct target *target,
+		    const struct in6_addr *address, const struct sockaddr_storage *inside);
+/* Closes all that nothing permits any more. False where that could not be done. */
+bool lent_recall(struct observer *observer);
+void lent_done(struct observer *observer);
 
 /* handin.c: options that were set on the caller's socket, on ours. */
 void copy_options(int from, int to, int family);

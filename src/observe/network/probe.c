@@ -17,6 +17,7 @@ struct probe {
 	struct probe *next;
 	struct target target;
 	const struct trap *trap;
+	struct timespec time;
 	char program[32], rule[TARGET_OBJECT + 128];
 };
 
@@ -40,6 +41,7 @@ void probe_refuse(struct observer *observer, const struct seccomp_notif *call,
 	if (!probe)
 		abort();
 	*probe = (struct probe){.next = observer->probes, .target = *target, .trap = trap};
+	clock_gettime(CLOCK_REALTIME, &probe->time);
 	snprintf(probe->rule, sizeof(probe->rule), "%s", rule);
 	caller_name((pid_t)call->pid, probe->program);
 	observer->probes = probe;
@@ -68,6 +70,8 @@ void probe_note(struct observer *observer)
 			&observer->ledger, "connect", probe->target.object, probe->trap->name,
 			probe->rule, *probe->program ? probe->program : NULL);
 
+		if (denial && denial->count == 1)
+			denial->first = denial->last = probe->time;
 		ledger_add_target(denial, target_host(&probe->target), probe->target.literal,
 				  probe->target.port, "udp");
 	}

@@ -17,9 +17,11 @@ enum {
 	QUIET_MS = 30
 };
 
+enum order_kind { ORDER_STREAMS, ORDER_PART, ORDER_TARGET, ORDER_FORGET };
+
 struct order {
-	bool streams;
-	unsigned number;
+	enum order_kind kind;
+	uint64_t number;
 	struct sockaddr_storage outside;
 };
 
@@ -48,10 +50,21 @@ static bool take_orders(struct pump *pump, int control)
 
 		if (r < 0)
 			return r == -EAGAIN;
-		if (order.streams)
-			pump_add_pair(pump, fds[0], fds[1]);
-		else
-			pump_set_target(pump, order.number, fds[0], fds[1], &order.outside);
+		switch (order.kind) {
+		case ORDER_STREAMS:
+			pump_add_pair(pump, fds[0], fds[1], order.number);
+			break;
+		case ORDER_PART:
+			pump_part_pairs(pump, order.number);
+			break;
+		case ORDER_TARGET:
+			pump_set_target(pump, (unsigned)order.number, fds[0], fds[1],
+					&order.outside);
+			break;
+		case ORDER_FORGET:
+			pump_forget_target(pump, (unsigned)order.number);
+			break;
+		}
 	}
 	return true;
 }
@@ -124,9 +137,9 @@ int pump_start(struct child *pump)
 	return child_start(pump, "ward-pump", NULL, 0, work, NULL);
 }
 
-int pump_streams(struct child *pump, int one, int other)
+int pump_streams(struct child *pump, int one, int other, uint64_t number)
 {
-	const struct order order = {.streams = true};
+	const struct order order = {.kind = ORDER_STREAMS, .number = number};
 
 	return send_message(pump->socket, &order, sizeof(order), (int[]){one, other}, 2,
 			    PATIENCE_MS);
@@ -135,11 +148,25 @@ int pump_streams(struct child *pump, int one, int other)
 int pump_datagrams(struct child *pump, unsigned number, int inside, int teller,
 		   const struct sockaddr_storage *outside)
 {
-	const struct order order = {.number = number, .outside = *outside};
+	const struct order order = {.kind = ORDER_TARGET, .number = number, .outside = *outside};
 	size_t count = inside < 0 ? 0 : teller < 0 ? 1 : 2;
 
 	return send_message(pump->socket, &order, sizeof(order), (int[]){inside, teller}, count,
 			    PATIENCE_MS);
+}
+
+int pump_part(struct child *pump, uint64_t number)
+{
+	const struct order order = {.kind = ORDER_PART, .number = number};
+
+	return send_message(pump->socket, &order, sizeof(order), NULL, 0, PATIENCE_MS);
+}
+
+int pump_forget(struct child *pump, unsigned number)
+{
+	const struct order order = {.kind = ORDER_FORGET, .number = number};
+
+	return send_message(pump->socket, &order, sizeof(order), NULL, 0, PATIENCE_MS);
 }
 
 void pump_end(struct child *pump)

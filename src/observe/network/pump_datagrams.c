@@ -249,6 +249,20 @@ void pump_set_target(struct pump *pump, unsigned number, int inside, int teller,
 	pump_watch(pump, inside, EPOLLIN, &target->source);
 }
 
+/* Its place stays taken, since the others are counted by their places. */
+void pump_forget_target(struct pump *pump, unsigned number)
+{
+	struct target *target = number < TARGETS_MOST ? pump->targets[number] : NULL;
+
+	if (!target)
+		return;
+	while (target->oldest)
+		drop(pump, target->oldest);
+	close_fd(&target->inner);
+	close_fd(&target->teller);
+	memset(&target->inside, 0, sizeof(target->inside));
+}
+
 void pump_expire_senders(struct pump *pump)
 {
 	for (size_t i = 0; i < TARGETS_MOST && pump->targets[i]; i++)

@@ -19,6 +19,7 @@ struct sender;
 
 struct pump {
 	int epoll;
+	struct pair *all;
 	struct pair *ready; /* has more to do than one turn allows */
 	struct pair *gone;  /* events of this turn may still point to it */
 	unsigned pairs;
@@ -31,7 +32,8 @@ struct pump {
 void pump_watch(struct pump *pump, int fd, uint32_t events, struct source *source);
 
 /* Takes ownership of the fds. */
-void pump_add_pair(struct pump *pump, int one, int other);
+void pump_add_pair(struct pump *pump, int one, int other, uint64_t number);
+void pump_part_pairs(struct pump *pump, uint64_t number);
 /* A turn for each pair that has more to do. */
 void pump_serve_ready(struct pump *pump);
 void pump_bury_pairs(struct pump *pump);
@@ -39,6 +41,7 @@ void pump_bury_pairs(struct pump *pump);
 /* Takes ownership of inside and teller. */
 void pump_set_target(struct pump *pump, unsigned number, int inside, int teller,
 		     const struct sockaddr_storage *outside);
+void pump_forget_target(struct pump *pump, unsigned number);
 void pump_expire_senders(struct pump *pump);
 void pump_bury_senders(struct pump *pump);
 

@@ -29,7 +29,9 @@ struct way {
 struct pair {
 	struct end ends[2];
 	struct way ways[2]; /* ways[i]: from ends[i] */
-	struct pair *next;  /* among those that are ready, or gone */
+	uint64_t number;
+	struct pair *after, **before; /* among all */
+	struct pair *next;	      /* among those that are ready, or gone */
 	bool is_ready, is_gone;
 };
 
@@ -76,6 +78,9 @@ static void reset(int fd)
 static void end_pair(struct pump *pump, struct pair *pair, bool with_reset)
 {
 	pair->is_gone = true;
+	*pair->before = pair->after;
+	if (pair->after)
+		pair->after->before = pair->before;
 	for (int i = 0; i < 2; i++) {
 		if (with_reset)
 			reset(pair->ends[i].fd);
@@ -198,7 +203,18 @@ void pump_bury_pairs(struct pump *pump)
 	}
 }
 
-void pump_add_pair(struct pump *pump, int one, int other)
+void pump_part_pairs(struct pump *pump, uint64_t number)
+{
+	struct pair *after;
+
+	for (struct pair *pair = pump->all; pair; pair = after) {
+		after = pair->after;
+		if (pair->number == number)
+			end_pair(pump, pair, /* with_reset= */ true);
+	}
+}
+
+void pump_add_pair(struct pump *pump, int one, int other, uint64_t number)
 {
 	struct pair *pair = pump->pairs < PAIRS_MOST && one >= 0 && other >= 0
 				    ? calloc(1, sizeof(*pair))
@@ -213,6 +229,12 @@ void pump_add_pair(struct pump *pump, int one, int other)
 	if (!pair)
 		return;
 	pump->pairs++;
+	pair->number = number;
+	pair->after = pump->all;
+	pair->before = &pump->all;
+	if (pump->all)
+		pump->all->before = &pair->after;
+	pump->all = pair;
 	for (int i = 0; i < 2; i++) {
 		pair->ends[i] = (struct end){{serve}, pair, fds[i], false};
 		pair->ways[i] = (struct way){{-1, -1}, 0, false, false};

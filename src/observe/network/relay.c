@@ -197,11 +197,33 @@ int relay_listen(struct relay *relay, const struct sockaddr *inside, int *ret_li
 	return factory_listener(&relay->factory, &address, ret_listener);
 }
 
-int relay_join(struct relay *relay, int inside, int outside)
+int relay_join(struct relay *relay, int inside, int outside, uint64_t number)
 {
 	int r = need_pump(relay);
 
-	return r < 0 ? r : pump_streams(&relay->pump, inside, outside);
+	return r < 0 ? r : pump_streams(&relay->pump, inside, outside, number);
+}
+
+void relay_part(struct relay *relay, uint64_t number)
+{
+	if (relay && relay->pump.pid > 0 && pump_part(&relay->pump, number) < 0)
+		end_pump(relay);
+}
+
+void relay_forget(struct relay *relay, const struct sockaddr *inside)
+{
+	struct sockaddr_storage address;
+	unsigned number;
+
+	if (!relay || relay->pump.pid <= 0 || take_address(inside, &address) < 0)
+		return;
+	number = find_target(relay, &address);
+	if (number == relay->target_count)
+		return;
+	/* Its place stays taken, by an address that nobody sends to. */
+	memset(&relay->targets[number], 0, sizeof(relay->targets[number]));
+	if (pump_forget(&relay->pump, number) < 0)
+		end_pump(relay);
 }
 
 void relay_adopt(struct relay *relay, struct published *published)
@@ -250,7 +272,7 @@ static void accept_some(struct relay *relay, const struct listener *listener)
 			return;
 		if (outer >= 0 && (need_factory(relay) < 0 || need_pump(relay) < 0 ||
 				   factory_stream(&relay->factory, listener->inside, &inner) < 0 ||
-				   pump_streams(&relay->pump, outer, inner) < 0))
+				   pump_streams(&relay->pump, outer, inner, /* number= */ 0) < 0))
 			refuse_connection(outer);
 	}
 	/* There may be more: tell us again. */

@@ -35,9 +35,14 @@ bool relay_has(const struct relay *relay, const struct sockaddr *inside);
 
 /* A stream by way of the pump, for a socket inside that no other can take the place of: a listener
  * inside at that address for it to connect to, and what was accepted there joined with a connection
- * outside (which may be about to be one). The caller closes its own fds. -errno. */
+ * outside (which may be about to be one). number: by which it can be ended, 0 none. The caller
+ * closes its own fds. -errno. */
 int relay_listen(struct relay *relay, const struct sockaddr *inside, int *ret_listener);
-int relay_join(struct relay *relay, int inside, int outside);
+int relay_join(struct relay *relay, int inside, int outside, uint64_t number);
+/* Ends all streams of that number, or what is sent to that target; where it cannot be told to,
+ * everything that the pump carries. There may be no relay (NULL). */
+void relay_part(struct relay *relay, uint64_t number);
+void relay_forget(struct relay *relay, const struct sockaddr *inside);
 
 /* Each connection that comes to one of these is made again inside, to the sandbox's loopback. Takes
  * ownership of the fds. */

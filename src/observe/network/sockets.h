@@ -11,6 +11,9 @@ void connects_begin(void);
 int socket_option(int fd, int option, int otherwise);
 /* When a blocking connect that began then gives up (SO_SNDTIMEO); 0: never. Monotonic. */
 uint64_t socket_give_up(int fd, uint64_t begun);
+/* Until it is said again with false, no call sleeps longer than some milliseconds. May be nested.
+ */
+void bound_sleep(bool on);
 /* Closes our copy of a caller's socket, in bounded time whatever its linger time is. */
 void close_copy(int *fd);
 /* Connects without blocking whatever the socket's own mode; the caller's flags are as before when
@@ -26,6 +29,9 @@ void perform_connect(struct observer *observer, const struct seccomp_notif *call
 void conclude_connect(struct observer *observer, const struct seccomp_notif *call, int fd,
 		      int target, const struct sockaddr *address, socklen_t length, int error,
 		      bool blocking);
+
+/* Those that wait with this socket are refused. */
+void waiting_end(struct observer *observer, ino_t inode);
 
 /* unix.c. connect_unix takes ownership of fd. */
 void connect_unix(struct observer *observer, const struct seccomp_notif *call,

@@ -145,12 +145,15 @@ void connect_unix(struct observer *observer, const struct seccomp_notif *call,
 	/* Hidden directories make a host's socket look absent; it is asked for by its name all the
 	 * same. */
 	host = allowed_host_socket(observer, path[0] == '/' ? path : found.path, real);
-	if (host >= 0) {
+	if (host >= 0 && lent_socket(observer, real, fd) < 0) {
+		close_fd(&host);
+		answer(observer, call->id, ENOMEM);
+	} else if (host >= 0) {
+		terms_use_socket(observer, real, call->id);
 		close_fd(&found.fd);
 		perform_connect(observer, call, fd, host, (const struct sockaddr *)address, length);
 		return;
-	}
-	if (host == -2 && is_name_service(real))
+	} else if (host == -2 && is_name_service(real))
 		answer(observer, call->id, ENOENT); /* as if it did not run */
 	else if (host == -2 &&
 		 wish_add(observer, call, trap,

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A command is judged as `ward run` would, and put into ward where the agent takes another command;
+ * a file by the rules about files. What is answered is on record before. */
+#include "hook_judge.h"
+#include "../base/buffer.h"
+#include "../base/escape.h"
+#include "../base/guard.h"
+#include "../base/io.h"
+#include "../base/path.h"
+#include "../decide/decide.h"
+#include "../decide/key.h"
+#include "../flow.h"
+#include "../parse/plan.h"
+#include "../record/asked.h"
+#include "../record/audit.h"
+#include "../record/session.h"
+#include "../record/state.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What flow_check showed, as far as it is needed. */
+struct shown {
+	const struct hook_call *call;
+	const struct request *request;
+	const char *program;
+	enum verdict_kind kind;
+	char *reason, *key;
+	struct list wanted;
+	bool changes_directory; /* `cd DIR` and nothing else: for the agent's own shell */
+	bool is_ward;		/* one call of this ward, which gives nothing more, and no other */
+	bool widens;		/* one of ward with more than the policy gives, or of its answers */
+	/* Files. */
+	enum state state;
+	bool always, said, guarded;
+};
+
+static void shown_done(struct shown *shown)
+{
+	free(shown->reason);
+	free(shown->key);
+	list_done(&shown->wanted);
+}
+
+/* Flags of `ward run` that give nothing; those with a value end in '='. */
+static const char *const narrow_flags[] = {
+	"--quiet",	   "--json",	 "--no-pty",   "--deny=", "--read-only=", "--deny-host=",
+	"--deny-syscall=", "--require=", "--timeout=", "--idle=", "--memory=",	  "--processes=",
+	"--cpu-time=",	   "--disk=",	 "--output=",  "--cpu=",  "--reason=",	  "--trace-reads",
+};
+/* Verbs that only tell. */
+static const char *const telling_verbs[] = {"check",  "log",	   "show", "doctor",
+					    "--help", "--version", "help"};
+
+/* Who asks and where is what this call says itself. */
+static bool is_same(const struct request *request, const char *flag, const char *value)
+{
+	const struct {
+		const char *flag, *value;
+	} same[] = {
+		{"--agent", request->agent}, {"--session", request->session},
+		{"--tool", request->tool},   {"--workspace", request->workspace},
+		{"--cwd", request->cwd},
+	};
+
+	/* These only go on record. */
+	if (strcmp(flag, "--turn") == 0 || strcmp(flag, "--call-id") == 0)
+		return true;
+	for (size_t i = 0; i < ELEMENTS(same); i++)
+		if (strcmp(flag, same[i].flag) == 0)
+			return value && same[i].value && strcmp(value, same[i].value) == 0;
+	return false;
+}
+
+/* True if flag argv[*at] gives nothing; moves past its value. */
+static bool is_narrow(const struct request *request, const struct command *command, size_t *at)
+{
+	const char *word = command->argv[*at];
+
+	if (*at + 1 < command->argc && is_same(request, word, command->argv[*at + 1])) {
+		++*at;
+		return true;
+	}
+	for (size_t i = 0; i < ELEMENTS(narrow_flags); i++) {
+		size_t length = strcspn(narrow_flags[i], "=");
+		bool valued = narrow_flags[i][length] == '=';
+
+		if (strncmp(word, narrow_flags[i], length) != 0)
+			continue;
+		if (valued && word[length] == '=')
+			return true;
+		if (word[length])
+			continue;
+		*at += valued;
+		return true;
+	}
+	return false;
+}
+
+static bool widens(const struct request *request, const struct command *command)
+{
+	if (command->dynamic || command->argc < 2 || command->assignment_count > 0)
+		return true;
+	for (size_t i = 0; i < ELEMENTS(telling_verbs); i++)
+		if (strcmp(command->argv[1], telling_verbs[i]) == 0)
+			return false;
+	if (strcmp(command->argv[1], "run") != 0)
+		return true;
+	for (size_t at = 2; at < command->argc; at++) {
+		if (strcmp(command->argv[at], "--") == 0 || strcmp(command->argv[at], "-c") == 0 ||
+		    command->argv[at][0] != '-')
+			return false;
+		if (!is_narrow(request, command, &at))
+			return true;
+	}
+	return true;
+}
+
+/* Behind wrappers, too. */
+static bool calls_ward_for_more(const struct request *request, const struct command *command)
+{
+	struct command part = *command;
+
+	for (size_t at = 0; part.argc > 0; at = parse_wrapped(&part, 0)) {
+		part.argv += at;
+		part.argc -= at;
+		if (strcmp(path_last(part.argv[0]), "ward") == 0 && widens(request, &part))
+			return true;
+		if (parse_wrapped(&part, 0) == 0)
+			return false;
+	}
+	return false;
+}
+
+static void look_at_plan(const struct plan *plan, struct shown *shown)
+{
+	const struct command *command = plan->count == 1 ? &plan->commands[0] : NULL;
+
+	for (size_t i = 0; i < plan->count; i++)
+		shown->widens |= calls_ward_for_more(shown->request, &plan->commands[i]);
+	if (!command || plan->opaque || command->argc == 0 || command->redirect_count > 0 ||
+	    command->wrapper_count > 0)
+		return;
+	shown->changes_directory = strcmp(command->argv[0], "cd") == 0 && command->argc <= 2 &&
+				   !command->dynamic && command->assignment_count == 0;
+	/* Anything can be called ward; what lies at our own path is. */
+	shown->is_ward = !shown->widens && strcmp(command->argv[0], shown->program) == 0;
+}
+
+/* How the rules see one path; the file need not be there. */
+static void look_at_file(const struct permissions *permissions, const char *path, bool write,
+			 struct shown *shown)
+{
+	_cleanup_free_ const struct file_rule **rules =
+		calloc(permissions->rules.count + 1, sizeof(struct file_rule *));
+	const struct file_rule *rule = NULL;
+	size_t count = 0;
+
+	if (!rules)
+		abort();
+	for (size_t i = 0; i < permissions->rules.count; i++) {
+		const struct file_rule *candidate = &permissions->rules.items[i];
+		_cleanup_free_ char *part = strdup(path);
+
+		if (candidate->weight == WEIGHT_DEFAULT && candidate->access == ACCESS_DENY &&
+		    list_has(&permissions->not_deny_names, path_last(path)))
+			continue;
+		/* It speaks of the path, or of something above it. */
+		for (char *slash; part && *part;) {
+			if (path_is_under(part, candidate->pattern) ||
+			    path_matches(candidate->pattern, part, NULL)) {
+				rules[count++] = candidate;
+				break;
+			}
+			slash = strrchr(part, '/');
+			*slash = '\0';
+		}
+	}
+	shown->state = file_rules_decide(rules, count, &rule);
+	shown->said = rule && rule->weight == WEIGHT_SAID;
+	shown->always = path_is_among(path, &permissions->never);
+	shown->guarded = write && permissions->workspace &&
+			 path_is_under(path, permissions->workspace) &&
+			 guard_path(permissions->workspace, path, NULL) != GUARD_FREE;
+}
+
+/* What is there of a path as it really is, the rest as it is written. Caller frees. */
+static char *real_path(const char *cwd, const char *path)
+{
+	_cleanup_free_ char *whole = path_resolve(cwd, getenv("HOME"), path);
+	size_t end = strlen(whole);
+	char real[PATH_MAX], *joined = NULL;
+
+	for (;;) {
+		_cleanup_free_ char *part = strndup(whole, end);
+
+		if (realpath(end > 0 ? part : "/", real))
+			break;
+		while (end > 0 && whole[--end] != '/')
+			;
+	}
+	if (asprintf(&joined, "%s%s", real[1] ? real : "", whole + end) < 0)
+		abort();
+	return joined;
+}
+
+/* A link that leads to nothing yet: what is written there comes to lie elsewhere. */
+static bool is_loose_link(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+static void note_shown(const struct plan *plan, const struct assessment *assessment,
+		       const struct verdict *verdict, void *data)
+{
+	struct shown *shown = data;
+	struct approval_key key;
+	enum state worst = STATE_WRITABLE;
+	bool said = false, always = false, guarded = false, write;
+
+	(void)assessment;
+	shown->kind = verdict->kind;
+	shown->reason = verdict->reason ? strdup(verdict->reason) : NULL;
+	for (size_t i = 0; i < verdict->wanted.count; i++)
+		list_add(&shown->wanted, verdict->wanted.items[i]);
+	if (shown->call->action == HOOK_SHELL) {
+		approval_key_make(shown->request, plan, &key);
+		shown->key = strdup(key.exact);
+		approval_key_done(&key);
+		look_at_plan(plan, shown);
+		return;
+	}
+	write = shown->call->action == HOOK_WRITE;
+	for (size_t i = 0; i < shown->call->paths.count; i++) {
+		_cleanup_free_ char *path =
+			real_path(shown->request->cwd, shown->call->paths.items[i]);
+
+		look_at_file(&verdict->permissions, path, write, shown);
+		if (shown->state < worst)
+			worst = shown->state;
+		said |= shown->said && shown->state == STATE_DENIED;
+		always |= shown->always && (write || shown->state == STATE_DENIED);
+		guarded |= shown->guarded || (write && is_loose_link(path));
+	}
+	shown->state = worst;
+	shown->said = said;
+	shown->always = always;
+	shown->guarded = guarded;
+}
+
+/* A session of the agent's is one of ward's; any text is a name. Caller frees. */
+static char *session_name(const struct hook_call *call)
+{
+	char *name = NULL;
+
+	if (!call->session || !*call->session)
+		return NULL;
+	if (asprintf(&name, "%s-%s", call->dialect->name, call->session) < 0)
+		abort();
+	if (!session_is_name(name)) {
+		unsigned char hash[16];
+		char hex[sizeof(hash) * 2 + 1];
+
+		crypto_generichash(hash, sizeof(hash), (const unsigned char *)call->session,
+				   strlen(call->session), NULL, 0);
+		sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
+		free(name);
+		if (asprintf(&name, "%s-%s", call->dialect->name, hex) < 0)
+			abort();
+	}
+	return name;
+}
+
+/* The directory of the project: as the agent says it, else the repository that it was started in.
+ */
+static char *find_root(const struct hook_call *call)
+{
+	static const char *const variables[] = {"CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR",
+						"CURSOR_PROJECT_DIR"};
+	const char *home = getenv("HOME");
+	char real[PATH_MAX];
+
+	for (size_t i = 0; i < ELEMENTS(variables); i++) {
+		const char *value = getenv(variables[i]);
+
+		if (value && value[0] == '/' && realpath(value, real))
+			return strdup(real);
+	}
+	if (call->root && realpath(call->root, real))
+		return strdup(real);
+	if (!realpath(call->cwd, real))
+		return NULL;
+	for (char *part = strdup(real);;) {
+		_cleanup_free_ char *git = path_resolve(part, NULL, ".git");
+		struct stat st;
+
+		if (lstat(git, &st) == 0)
+			return part;
+		*strrchr(part, '/') = '\0';
+		if (!*part || (home && strcmp(part, home) == 0)) {
+			free(part);
+			return strdup(real);
+		}
+	}
+}
+
+/* An agent changes its directory as it likes; what it may write stays what it was at the first call
+ * of its session. Caller frees. */
+static int find_workspace(const struct hook_call *call, const char *state, const char *session,
+			  char **ret_workspace, struct error **ret_error)
+{
+	_cleanup_free_ char *directory = path_resolve(state, NULL, "agents"), *file = NULL,
+			    *found = NULL;
+	_cleanup_close_ int fd = -1;
+	char *root = NULL;
+	size_t length = 0;
+	int r = 0;
+
+	if (session) {
+		file = path_resolve(directory, NULL, session);
+		r = read_file(AT_FDCWD, file, PATH_MAX, &found, &length);
+		if (r == 0 && length > 0) {
+			*ret_workspace = STEAL(found);
+			return 0;
+		}
+	}
+	root = find_root(call);
+	if (!root) {
+		fail(ret_error, E_INPUT, "the directory %s is not there", call->cwd);
+		return -E_INPUT;
+	}
+	if (session) {
+		r = make_directories(directory, 0700);
+		fd = r < 0 ? -1
+			   : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+				  0600);
+		if (fd < 0 || write_all(fd, root, strlen(root)) < 0) {
+			free(root);
+			return fail_errno(ret_error, E_ENGINE, errno, "writing %s", file);
+		}
+	}
+	*ret_workspace = root;
+	return 0;
+}
+
+static void add_flag(struct buffer *line, const char *flag, const char *value)
+{
+	if (!value || !*value)
+		return;
+	buffer_printf(line, " %s ", flag);
+	escape_for_shell(line, value);
+}
+
+/* The same request as a line for any shell. Caller frees. */
+static char *as_line(const char *program, const struct request *request, const char *asked)
+{
+	_cleanup_buffer_ struct buffer line = {0};
+
+	escape_for_shell(&line, program);
+	buffer_add_text(&line, " run");
+	add_flag(&line, "--agent", request->agent);
+	add_flag(&line, "--session", request->session);
+	add_flag(&line, "--tool", request->tool);
+	add_flag(&line, "--call-id", request->call_id);
+	add_flag(&line, "--turn", request->turn);
+	add_flag(&line, "--workspace", request->workspace);
+	add_flag(&line, "--cwd", request->cwd);
+	add_flag(&line, "--asked", asked);
+	buffer_add_text(&line, " -c ");
+	escape_for_shell(&line, request->script);
+	return buffer_steal(&line);
+}
+
+static void say(struct hook_answer *answer, enum hook_word word, const char *format, ...)
+	_printf_(3, 4);
+static void say(struct hook_answer *answer, enum hook_word word, const char *format, ...)
+{
+	va_list list;
+
+	answer->word = word;
+	va_start(list, format);
+	if (vasprintf(&answer->reason, format, list) < 0)
+		abort();
+	va_end(list);
+}
+
+/* Its own sandbox stands round the command, unless it was switched off: none can be built inside.
+ */
+static bool may_rewrite(const struct hook_call *call)
+{
+	return call->dialect->rewrites &&
+	       (strcmp(call->dialect->name, "codex") != 0 ||
+		(call->mode && strcmp(call->mode, "bypassPermissions") == 0));
+}
+
+static int judge_command(const struct hook_call *call, const char *program, const char *state,
+			 const struct request *request, const struct shown *shown,
+			 struct hook_answer *answer, struct error **ret_error)
+{
+	const char *why = shown->reason ? shown->reason : "a rule wants it";
+	_cleanup_free_ char *line = as_line(program, request, NULL);
+	char id[ID_TEXT];
+	int r;
+
+	if (shown->widens) {
+		say(answer, HOOK_DENY,
+		    "ward is not to be called with more than the policy gives: say what you need, "
+		    "and a person is asked");
+	} else if (shown->is_ward || shown->changes_directory) {
+		answer->word = HOOK_ALLOW; /* it is in ward already, or concerns the shell alone */
+	} else if (shown->kind == VERDICT_DENY) {
+		say(answer, HOOK_DENY, "refused by ward: %s", why);
+	} else if (!may_rewrite(call) && call->dialect->rewrites) {
+		if (shown->kind == VERDICT_ASK)
+			say(answer, HOOK_DENY, "this needs a person's yes: %s", why);
+		else
+			answer->word = HOOK_SILENCE;
+	} else if (!call->dialect->rewrites) {
+		say(answer, call->dialect->asks ? HOOK_ASK : HOOK_DENY,
+		    "this would run without a sandbox; run it as: %s", line);
+	} else if (shown->kind == VERDICT_ALLOW) {
+		answer->word = HOOK_ALLOW;
+		answer->command = STEAL(line);
+	} else if (hook_is_attended(call)) {
+		r = asked_put(state, shown->key, &shown->wanted, call->dialect->name, id,
+			      ret_error);
+		if (r < 0)
+			return r;
+		say(answer, HOOK_ASK, "ward asks: %s", why);
+		answer->command = as_line(program, request, id);
+	} else {
+		say(answer, HOOK_DENY,
+		    "this needs a person's yes, and nobody can be asked here: %s", why);
+	}
+	return 0;
+}
+
+static void judge_files(const struct hook_call *call, const struct shown *shown,
+			struct hook_answer *answer)
+{
+	const char *path = call->paths.items[0];
+	bool write = call->action == HOOK_WRITE;
+	enum hook_word no =
+		shown->always || shown->said || !hook_is_attended(call) ? HOOK_DENY : HOOK_ASK;
+
+	if (shown->state == STATE_DENIED)
+		say(answer, no, "%s is masked by ward%s", path,
+		    no == HOOK_ASK ? ": may it be opened?"
+				   : "; a rule `read` of the policy opens it");
+	else if (write && shown->guarded)
+		say(answer, no, "%s makes programs run outside the sandbox", path);
+	else if (write && shown->state != STATE_WRITABLE)
+		say(answer, no, "%s lies outside what may be written", path);
+	else
+		answer->word = HOOK_SILENCE;
+}
+
+/* A decision that no run will record. */
+static int record(const struct hook_call *call, const char *state, const struct request *request,
+		  const struct hook_answer *answer, struct error **ret_error)
+{
+	static const char *const words[] = {[HOOK_ALLOW] = "allow",
+					    [HOOK_ASK] = "ask",
+					    [HOOK_DENY] = "deny",
+					    [HOOK_SILENCE] = "none"};
+	struct audit *audit = NULL;
+	json_t *body, *paths = json_array();
+	int r;
+
+	for (size_t i = 0; i < call->paths.count; i++)
+		json_array_append_new(paths, json_string(call->paths.items[i]));
+	body = json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:o, s:s, s:s?}", "agent",
+			 call->dialect->name, "session", request->session, "tool", call->tool,
+			 "call_id", call->call_id, "command", call->command, "paths", paths,
+			 "answer", words[answer->word], "reason", answer->reason);
+	r = audit_open(state, &audit, ret_error);
+	if (r == 0)
+		r = audit_append(audit, "hook", NULL, body, ret_error);
+	audit_close(audit);
+	json_decref(body);
+	return r;
+}
+
+int hook_judge(const struct hook_call *call, const char *program, struct hook_answer *ret_answer,
+	       struct error **ret_error)
+{
+	_cleanup_request_ struct request request;
+	_cleanup_(shown_done) struct shown shown = {
+		.call = call, .request = &request, .program = program};
+	_cleanup_free_ char *state = NULL;
+	char real[PATH_MAX];
+	int r;
+
+	*ret_answer = (struct hook_answer){.word = HOOK_SILENCE};
+	if (call->action == HOOK_OTHER)
+		return 0;
+	request_init(&request);
+	if (!realpath(call->cwd, real))
+		return fail_errno(ret_error, E_INPUT, errno, "the directory %s", call->cwd);
+	request.mode = MODE_SHELL;
+	request.script = strdup(call->command ? call->command : ":");
+	request.cwd = strdup(real);
+	request.agent = strdup(call->dialect->name);
+	request.session = session_name(call);
+	request.tool = call->tool ? strdup(call->tool) : NULL;
+	request.call_id = call->call_id ? strdup(call->call_id) : NULL;
+	request.turn = call->turn ? strdup(call->turn) : NULL;
+	if ((r = state_directory(&state, ret_error)) < 0 ||
+	    (r = state_directory_make(state, ret_error)) < 0 ||
+	    (r = find_workspace(call, state, request.session, &request.workspace, ret_error)) < 0 ||
+	    (r = flow_check(&request, note_shown, &shown, ret_error)) < 0)
+		return r;
+	if (call->action == HOOK_SHELL)
+		r = judge_command(call, program, state, &request, &shown, ret_answer, ret_error);
+	else
+		judge_files(call, &shown, ret_answer);
+	if (r == 0 && (ret_answer->word == HOOK_DENY || ret_answer->word == HOOK_ASK ||
+		       (ret_answer->word == HOOK_ALLOW && !ret_answer->command)))
+		r = record(call, state, &request, ret_answer, ret_error);
+	return r;
+}

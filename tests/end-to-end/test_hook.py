@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ward hook: each agent's own words in, each agent's own words out; and whatever goes wrong, the call is refused."""
+import json
+import os
+import resource
+import shlex
+import signal
+import subprocess
+import time
+
+import pytest
+
+CLAUDE = {'session_id': '5a1b', 'transcript_path': '/tmp/t.jsonl', 'permission_mode': 'default', 'hook_event_name': 'PreToolUse',
+          'tool_name': 'Bash', 'tool_use_id': 'toolu_01'}
+CODEX = {**CLAUDE, 'model': 'gpt', 'turn_id': 'turn-1', 'permission_mode': 'bypassPermissions'}
+GEMINI = {'session_id': 'g1', 'hook_event_name': 'BeforeTool', 'tool_name': 'run_shell_command', 'transcript_path': ''}
+OPENCODE = {'hook_event_name': 'tool.execute.before', 'tool': 'bash', 'sessionID': 'ses_1', 'callID': 'call_1'}
+
+
+def hook(ward, event, code=0, **how):
+    done = ward('hook', input=event if isinstance(event, (str, bytes)) else json.dumps(event), **how)
+    assert done.code == code, done
+    return json.loads(done.out) if done.out.strip() else None
+
+
+def shell(ward, dialect, command):
+    """The object for a command in a dialect, and where the new command stands in the answer."""
+    cwd = str(ward.work)
+    if dialect in ('claude', 'codex'):
+        return ({**(CLAUDE if dialect == 'claude' else CODEX), 'cwd': cwd, 'tool_input': {'command': command, 'timeout': 5}},
+                lambda answer: answer['hookSpecificOutput']['updatedInput']['command'])
+    if dialect == 'gemini':
+        return ({**GEMINI, 'cwd': cwd, 'tool_input': {'command': command, 'description': 'x'}},
+                lambda answer: answer['hookSpecificOutput']['tool_input']['command'])
+    return {**OPENCODE, 'cwd': cwd, 'args': {'command': command}}, lambda answer: answer['command']
+
+
+def reason(dialect, answer):
+    if dialect in ('claude', 'codex'):
+        assert answer['hookSpecificOutput']['permissionDecision'] == 'deny'
+        return answer['hookSpecificOutput']['permissionDecisionReason']
+    if dialect == 'gemini':
+        assert answer['decision'] == 'deny'
+        return answer['reason']
+    return answer['deny']
+
+
+REWRITING = ['claude', 'codex', 'gemini', 'opencode']
+
+
+@pytest.mark.parametrize('dialect', REWRITING)
+def test_command_goes_on_inside_ward(ward, dialect):
+    outside = ward.place / 'outside'
+    event, command = shell(ward, dialect, f"echo \"it's\" > in; cat in; echo x > {outside}; printf '%s' '$HOME' \"a\nb\" | wc -l")
+    answer = hook(ward, event)
+    line = command(answer)
+    done = ward('-c', line, program='/bin/sh')
+    assert "it's" in done.out and (ward.work / 'in').exists() and not outside.exists()
+    start = [record for record in ward.records() if record['kind'] == 'run.start'][-1]
+    assert start['agent'] == {'claude': 'claude-code'}.get(dialect, dialect) and start['session'].startswith(start['agent'] + '-')
+    if dialect == 'claude':
+        assert answer['hookSpecificOutput']['permissionDecision'] == 'allow'
+        assert answer['hookSpecificOutput']['updatedInput']['timeout'] == 5  # the rest of the input is kept
+
+
+@pytest.mark.parametrize('dialect', REWRITING)
+@pytest.mark.parametrize('text', ["'", '"', '\\', '$x `y` $(z)', '-n', 'é\u202e\u200b', '\t\r\n', ' ', '!!', '*?[a]{b,c}~', '#', '%s', "\x01\x7f"])
+def test_quoting_survives(ward, dialect, text):
+    event, command = shell(ward, dialect, "cat <<'END'\n" + text + '\nEND\n')
+    done = ward('-c', command(hook(ward, event)), program='/bin/sh')
+    assert done.raw_out == text.encode() + b'\n', done
+
+
+@pytest.mark.parametrize('dialect', REWRITING)
+@pytest.mark.parametrize('text', ['rm -rf /', ':(){ :|:& };:'])
+def test_what_is_forbidden_is_denied(ward, dialect, text):
+    event, _ = shell(ward, dialect, text)
+    assert 'refused by ward' in reason(dialect, hook(ward, event))
+
+
+def test_claude_asks_its_user_and_the_yes_counts_once(plain):
+    plain.shell('git init -q . && git init -q --bare ../remote && git remote add origin ../remote && '
+                'git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x')
+    event, command = shell(plain, 'claude', 'git push --force origin HEAD')
+    answer = hook(plain, event)
+    output = answer['hookSpecificOutput']
+    assert output['permissionDecision'] == 'ask' and 'others may already have' in output['permissionDecisionReason']
+    line = command(answer)
+    assert '--asked ' in line
+    # Another command, by the same question, is not what was asked.
+    other = plain('-c', line.replace('origin HEAD', 'origin HEAD:other'), program='/bin/sh')
+    assert other.code == 126 and 'a person' in other.err, other
+    line = command(hook(plain, event))
+    first = plain('-c', line, program='/bin/sh')
+    assert first.code != 126, first  # it ran; what it wanted of the remote is another matter
+    answers = [record for record in plain.records() if record['kind'] == 'answer']
+    assert answers[-1]['by'] == 'claude-code' and answers[-1]['scope'] == 'once'
+    assert plain('-c', line, program='/bin/sh').code == 126  # used up
+
+
+@pytest.mark.parametrize('mode', ['bypassPermissions', 'dontAsk'])
+def test_where_nobody_looks_nobody_is_asked(plain, mode):
+    event, _ = shell(plain, 'claude', 'git push --force')
+    assert 'nobody can be asked' in reason('claude', hook(plain, {**event, 'permission_mode': mode}))
+
+
+@pytest.mark.parametrize('dialect', ['codex', 'gemini', 'opencode'])
+def test_who_cannot_ask_is_told(plain, dialect):
+    event, _ = shell(plain, dialect, 'git push --force')
+    assert "needs a person's yes" in reason(dialect, hook(plain, event))
+
+
+def test_codex_with_a_sandbox_of_its_own_is_not_rewritten(plain):
+    event, _ = shell(plain, 'codex', 'make')
+    assert hook(plain, {**event, 'permission_mode': 'default'}) == {}
+    event, _ = shell(plain, 'codex', 'git push --force')
+    assert "needs a person's yes" in reason('codex', hook(plain, {**event, 'permission_mode': 'default'}))
+
+
+def test_codex_gets_nothing_that_it_does_not_know(plain):
+    event, _ = shell(plain, 'codex', 'make')
+    output = hook(plain, event)['hookSpecificOutput']
+    assert set(output) == {'hookEventName', 'permissionDecision', 'updatedInput'} and output['permissionDecision'] == 'allow'
+    answer = hook(plain, {**event, 'hook_event_name': 'PermissionRequest', 'tool_input': {'command': 'rm -rf /'}})
+    assert answer['hookSpecificOutput']['decision']['behavior'] == 'deny'
+
+
+def test_cursor_asks_and_says_how(plain):
+    event = {'conversation_id': 'c', 'generation_id': 'g', 'hook_event_name': 'beforeShellExecution', 'workspace_roots': [str(plain.work)],
+             'command': 'make test', 'cwd': ''}
+    answer = hook(plain, event)
+    assert answer['permission'] == 'ask'
+    suggested = answer['agent_message'].split('run it as: ')[1]
+    assert hook(plain, {**event, 'command': suggested}) == {'permission': 'allow'}
+    assert hook(plain, {**event, 'command': suggested + '; id'})['permission'] == 'ask'
+    assert hook(plain, {**event, 'command': 'rm -rf /'})['permission'] == 'deny'
+    plain.file('.env', 'x')
+    read = {**event, 'hook_event_name': 'beforeReadFile', 'file_path': str(plain.work / '.env'), 'content': ''}
+    assert hook(plain, read)['permission'] == 'ask'
+    assert hook(plain, {**read, 'file_path': str(plain.work / 'a.c')}) == {'permission': 'allow'}
+
+
+def test_windsurf_is_answered_by_the_exit_code(plain):
+    event = {'agent_action_name': 'pre_run_command', 'trajectory_id': 't', 'tool_info': {'command_line': 'make', 'cwd': str(plain.work)}}
+    done = plain('hook', input=json.dumps(event))
+    assert done.code == 2 and 'run it as: ' in done.err
+    suggested = done.err.strip().split('run it as: ')[1]
+    hook(plain, {**event, 'tool_info': {'command_line': suggested, 'cwd': str(plain.work)}})
+
+
+@pytest.mark.parametrize('command', ['ward run --level none -- id', 'true; ward run --write / -- id', 'ward grants revoke all',
+                                     'ward policy trust .', 'env ward run --net full -c id', '/usr/bin/ward approve x'])
+def test_ward_is_not_called_for_more(plain, command):
+    event, _ = shell(plain, 'claude', command)
+    assert 'ward is not to be called' in reason('claude', hook(plain, event))
+
+
+def test_another_program_called_ward_is_not_ward(plain):
+    plain.file('ward', '#!/bin/sh\nid\n', 0o755)
+    event, command = shell(plain, 'claude', './ward run -- id')
+    assert ' run --agent ' in command(hook(plain, event))  # it goes inside like everything else
+
+
+def test_a_change_of_directory_is_the_shells(plain):
+    plain.file('sub/x')
+    event, _ = shell(plain, 'claude', 'cd sub')
+    assert hook(plain, event)['hookSpecificOutput'] == {'hookEventName': 'PreToolUse', 'permissionDecision': 'allow'}
+
+
+def test_the_workspace_is_that_of_the_first_call(plain):
+    plain.file('sub/x')
+    event, command = shell(plain, 'claude', 'ls')
+    assert f'--workspace {plain.work} ' in command(hook(plain, event))
+    assert f'--workspace {plain.work} ' in command(hook(plain, {**event, 'cwd': str(plain.work / 'sub')}))
+    assert f'--workspace {plain.work} ' in command(hook(plain, {**event, 'cwd': str(plain.home)}))
+
+
+FILES = [
+    ('Read', 'a.c', None), ('Read', '.env', 'ask'), ('Read', '/etc/passwd', None), ('Read', '/etc/shadow', 'ask'), ('Write', 'a.c', None), ('Edit', '/etc/motd', 'ask'),
+    ('Write', '.git/hooks/pre-commit', 'ask'), ('Write', 'deep/.vscode/settings.json', 'ask'), ('MultiEdit', 'link/x', 'ask'),
+    ('Write', 'loose', 'ask'), ('NotebookEdit', '~/x.ipynb', 'ask'), ('Edit', '../x', 'ask'), ('Read', '{state}/audit.log', 'deny'),
+    ('Write', '{state}/x', 'deny'), ('Read', 'secret/x', 'deny'),
+]
+
+
+@pytest.mark.parametrize('tool, path, word', FILES)
+def test_files(plain, tool, path, word):
+    plain.file('a.c'), plain.file('.env'), plain.file('secret/x')
+    plain.policy('sandbox:\n  files:\n    deny: [secret/**]\n')
+    (plain.work / 'link').symlink_to('/var')
+    (plain.work / 'loose').symlink_to(plain.home / 'nothing')
+    key = 'notebook_path' if 'Notebook' in tool else 'file_path'
+    answer = hook(plain, {**CLAUDE, 'cwd': str(plain.work), 'tool_name': tool, 'tool_input': {key: path.format(state=plain.state / 'ward')}})
+    assert answer.get('hookSpecificOutput', {}).get('permissionDecision') == word, answer
+
+
+def test_a_patch_names_its_files(plain):
+    def patch(*lines):
+        return {**CODEX, 'cwd': str(plain.work), 'tool_name': 'apply_patch', 'tool_input': {'command': '\n'.join(('*** Begin Patch', *lines, '*** End Patch'))}}
+    assert hook(plain, patch('*** Update File: a.c', '@@', '-x', '+y')) == {}
+    for lines in (['*** Add File: /etc/x', '+y'], ['*** Update File: a.c', '*** Move to: ../b.c'], ['*** Add File: a', '+x', '*** Delete File: .git/config']):
+        assert hook(plain, patch(*lines))['hookSpecificOutput']['permissionDecision'] == 'deny'
+
+
+def test_what_ward_has_no_word_about_is_left_alone(plain):
+    for tool in ('WebSearch', 'Task', 'mcp__x__y', 'TodoWrite'):
+        assert hook(plain, {**CLAUDE, 'cwd': str(plain.work), 'tool_name': tool, 'tool_input': {}}) == {}
+    assert hook(plain, {**CLAUDE, 'cwd': str(plain.work), 'hook_event_name': 'PostToolUse', 'tool_input': {'command': 'rm -rf /'}}) == {}
+
+
+BROKEN = ['', 'x', '[]', '{}', '{"hook_event_name": 1}', '{"hook_event_name":"PreToolUse"' + ' ' * 100, '{"hook_event_name":"PreToolUse","hook_event_name":"x"}',
+          '\x00', '{"a":' * 3000, json.dumps({**CLAUDE, 'tool_input': {'command': 'a\x00b'}, 'cwd': '/'}),
+          json.dumps({**CLAUDE, 'tool_input': {}, 'cwd': '/'}), json.dumps({**CLAUDE, 'tool_input': {'command': 5}, 'cwd': '/'}),
+          json.dumps({**CLAUDE, 'tool_input': {'command': 'id'}}), json.dumps({**CLAUDE, 'tool_input': {'command': 'id'}, 'cwd': 'relative'}),
+          json.dumps({**CLAUDE, 'tool_input': {'command': 'id'}, 'cwd': '/not/there'}), json.dumps({**CLAUDE, 'tool_name': 'Read', 'tool_input': {}, 'cwd': '/'})]
+
+
+@pytest.mark.parametrize('text', BROKEN)
+def test_bad_input_is_refused(plain, text):
+    done = plain('hook', input=text.encode())
+    assert done.code == 2 and 'refused' in done.err, done
+
+
+def test_too_much_is_refused(plain):
+    done = plain('hook', input=json.dumps({**CLAUDE, 'cwd': '/', 'tool_input': {'command': 'x' * (9 << 20)}}))
+    assert done.code == 2 and 'longer than' in done.err
+
+
+def test_a_broken_policy_refuses(plain):
+    plain.policy('sandbox: [\n')
+    event, _ = shell(plain, 'claude', 'ls')
+    done = plain('hook', input=json.dumps(event))
+    assert done.code == 2 and 'ward.yaml' in done.err
+    assert json.loads(done.out)['hookSpecificOutput']['permissionDecision'] == 'deny'
+
+
+def test_a_state_that_cannot_be_written_refuses(plain):
+    os.chown(plain.state, 0, 0) if os.geteuid() == 0 else plain.state.chmod(0o500)
+    event, _ = shell(plain, 'claude', 'ls')
+    assert plain('hook', input=json.dumps(event)).code == 2
+
+
+def test_a_full_disk_refuses(plain):
+    event, _ = shell(plain, 'claude', 'git push --force')
+    done = plain('hook', input=json.dumps(event), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+    assert done.code == 2, done
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGABRT])
+def test_an_end_in_the_middle_refuses(plain, number):
+    process = plain.popen('hook', stdin=subprocess.PIPE)
+    time.sleep(0.3)
+    process.send_signal(number)
+    assert process.wait(10) == 2
+    process.stdin.close()
+
+
+def test_refusals_and_questions_are_on_record(plain):
+    for command in ('rm -rf /', 'git push --force', 'ls'):
+        hook(plain, shell(plain, 'claude', command)[0])
+    records = [(record['answer'], record['command']) for record in plain.records() if record['kind'] == 'hook']
+    assert records == [('deny', 'rm -rf /'), ('ask', 'git push --force')]
+    assert plain.verify().code == 0
