@@ -759,6 +759,7 @@ void flow_run(const struct request *request, const struct audience *audience,
 	masks_done(&flow.masks);
 	list_done(&flow.mask_paths);
 	list_done(&flow.caches);
+	free(flow.cache_home);
 	list_done(&flow.writable);
 	list_done(&flow.program_rules);
 	list_done(&flow.candidates);

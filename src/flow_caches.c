@@ -5,13 +5,16 @@
 
 #include <string.h>
 
-/* It is there, as it is named, a directory or a file of this user's. */
-static bool is_ours(const char *path)
+/* It is there, in the home as that really is and without a link in it, a directory or a file of
+ * this user's. */
+static bool is_ours(const char *path, const char *home, const char *real_home,
+		    char real[static PATH_MAX])
 {
-	char real[PATH_MAX];
+	size_t length = strlen(real_home);
 	struct stat st;
 
-	return path_real(path, real, &st) == 0 && strcmp(real, path) == 0 &&
+	return path_real(path, real, &st) == 0 && strncmp(real, real_home, length) == 0 &&
+	       strcmp(real + length, path + strlen(home)) == 0 &&
 	       (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)) && st.st_uid == geteuid();
 }
 
@@ -63,12 +66,16 @@ void flow_open_caches(struct flow *flow, struct sandbox *sandbox)
 {
 	const struct list *wanted = &flow->verdict.permissions.caches;
 	const char *home = flow->identity.home;
+	char real_home[PATH_MAX], real[PATH_MAX];
+	struct stat st;
 
 	list_done(&flow->caches);
+	if (wanted->count == 0 || path_real(home, real_home, &st) < 0)
+		return;
 	for (size_t i = 0; i < wanted->count && flow->caches.count < CACHES_MOST; i++)
-		if (!is_replaced(wanted->items[i]) && is_ours(wanted->items[i]) &&
-		    !is_disturbed(&flow->masks, wanted->items[i]))
-			list_add(&flow->caches, wanted->items[i]);
+		if (is_ours(wanted->items[i], home, real_home, real) && !is_replaced(real) &&
+		    !is_disturbed(&flow->masks, real))
+			list_add(&flow->caches, real);
 	if (flow->caches.count == 0)
 		return;
 	flow->caches_read_only = only_reads(flow);
@@ -80,7 +87,8 @@ void flow_open_caches(struct flow *flow, struct sandbox *sandbox)
 		return;
 	}
 	sandbox->caches_read_only = flow->caches_read_only;
-	sandbox->cache_home = home;
+	free(flow->cache_home);
+	sandbox->cache_home = flow->cache_home = strdup(real_home);
 	sandbox->cache_slot = flow->cache_slot.path;
 	sandbox->cache_lock = flow->cache_slot.lock;
 }

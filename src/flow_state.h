@@ -76,6 +76,7 @@ struct flow {
 	/* Layers over caches. */
 	struct cache_slot cache_slot; /* where they are kept; empty: not asked for yet */
 	struct list caches;	      /* that get one in this attempt */
+	char *cache_home;	      /* in which they lie, links in it resolved */
 	bool caches_read_only;
 };
 

@@ -53,7 +53,7 @@ static void print_help(void)
 	printf("\n`ward VERB --help` says more. Examples:\n\n"
 	       "  ward run -- make\n"
 	       "  ward run -c 'git status | head -3'\n"
-	       "  ward run --write ~/.cache/pip -- pip --version\n"
+	       "  ward run --allow-host registry:npm -- npm ci\n"
 	       "  ward show last\n");
 }
 

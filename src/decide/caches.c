@@ -4,7 +4,9 @@
 #include "caches.h"
 #include "../base/path.h"
 
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* What is known in a place that holds more than one tool's cache: where a rule speaks of something
  * in it, the others still get theirs. */
@@ -137,7 +139,7 @@ static bool is_related(const char *one, const char *other)
 
 /* A rule says who may write it, or something in it, or keeps it closed for ever. What is denied by
  * default is masked in the layer as it would be without. */
-static bool is_ruled(const struct permissions *permissions, const char *path)
+static bool is_meant(const struct permissions *permissions, const char *path)
 {
 	for (size_t i = 0; i < permissions->rules.count; i++) {
 		const struct file_rule *rule = &permissions->rules.items[i];
@@ -157,6 +159,25 @@ static bool is_ruled(const struct permissions *permissions, const char *path)
 	return false;
 }
 
+/* home may be reached by a link, and a rule may name either. */
+struct home {
+	const char *path;
+	char real[PATH_MAX];
+};
+
+static bool is_ruled(const struct permissions *permissions, const struct home *home,
+		     const char *path)
+{
+	_cleanup_list_ struct list real = {0};
+
+	if (is_meant(permissions, path))
+		return true;
+	if (strcmp(home->path, home->real) == 0)
+		return false;
+	list_add_printf(&real, "%s%s", home->real, path + strlen(home->path));
+	return is_meant(permissions, real.items[0]);
+}
+
 static bool has_one_for(const struct list *chosen, const char *path)
 {
 	for (size_t i = 0; i < chosen->count; i++)
@@ -165,12 +186,12 @@ static bool has_one_for(const struct list *chosen, const char *path)
 	return false;
 }
 
-static void choose(const struct permissions *permissions, const char *path,
+static void choose(const struct permissions *permissions, const struct home *home, const char *path,
 		   const char *const *parts, struct list *chosen)
 {
 	if (has_one_for(chosen, path))
 		return;
-	if (!is_ruled(permissions, path)) {
+	if (!is_ruled(permissions, home, path)) {
 		list_add(chosen, path);
 		return;
 	}
@@ -178,7 +199,7 @@ static void choose(const struct permissions *permissions, const char *path,
 		_cleanup_list_ struct list part = {0};
 
 		add_below(path, *parts, &part);
-		choose(permissions, part.items[0], NULL, chosen);
+		choose(permissions, home, part.items[0], NULL, chosen);
 	}
 }
 
@@ -190,16 +211,18 @@ static const char *const *parts_at(const char *home, const char *path)
 	return NULL;
 }
 
-void caches_choose(const char *home, struct permissions *permissions)
+void caches_choose(const char *path, struct permissions *permissions)
 {
-	struct list chosen = {0};
+	struct list *noted = &permissions->caches, chosen = {0};
+	struct home home = {.path = path};
+	struct stat st;
 
-	if (home && home[0] == '/' && home[1]) {
-		add_named(home, &permissions->environment, &permissions->caches);
-		for (size_t i = 0; i < permissions->caches.count; i++)
-			choose(permissions, permissions->caches.items[i],
-			       parts_at(home, permissions->caches.items[i]), &chosen);
-	}
-	list_done(&permissions->caches);
-	permissions->caches = chosen;
+	if (path && path[0] == '/' && path[1])
+		add_named(path, &permissions->environment, noted);
+	if (noted->count > 0 && path_real(path, home.real, &st) == 0)
+		for (size_t i = 0; i < noted->count; i++)
+			choose(permissions, &home, noted->items[i], parts_at(path, noted->items[i]),
+			       &chosen);
+	list_done(noted);
+	*noted = chosen;
 }

@@ -183,6 +183,38 @@ def test_a_link_is_no_cache(ward):
     assert not (ward.home / 'elsewhere/y').exists()
 
 
+def test_a_home_that_a_link_leads_to(ward):
+    fill(ward, '.npm/old', '.cache/pip/old')
+    before = picture(ward.home)
+    link = ward.place / 'link'
+    link.symlink_to('home')
+    named = {'env': {'HOME': str(link)}}
+    assert ward.sh('cat ~/.npm/old; echo x > ~/.npm/x; ls ~/.npm', **named).out == 'real\nold\nx\n'
+    for rule in (f'{ward.home}/.cache', f'{link}/.cache'):  # whichever way it is named
+        done = ward.sh('echo x > ~/.cache/x; echo x > ~/.npm/y', '--read-only', rule, **named)
+        assert done.err.count('refused: write') == 1, done
+    assert picture(ward.home) == before
+
+
+WORK = '''cd ~/.cache/tool
+printf '#!/bin/sh\\necho ran\\n' > run && chmod +x run && ./run
+git init -q repository && cd repository && git config user.name N && git config user.email n@example.org
+echo a > a && git add a && git commit -q -m first && printf '#!/bin/sh\\necho hook\\n' > .git/hooks/post-commit && chmod +x .git/hooks/post-commit
+echo b > a && git commit -q -a -m second && git log --format=%s && cd .. && git clone -q repository clone && ls clone
+mkfifo pipe && (echo piped > pipe &) && cat pipe
+/usr/bin/python3 -I -c 'import socket, mmap, tempfile
+a = socket.socket(socket.AF_UNIX); a.bind("s"); a.listen(); b = socket.socket(socket.AF_UNIX); b.connect("s"); b.send(b"spoken"); print(a.accept()[0].recv(9).decode())
+with tempfile.TemporaryFile(dir=".") as f: f.write(b"x"); print("nameless")'
+'''
+
+
+def test_a_layer_is_a_place_to_work_in(untouched):
+    needs('git')
+    done = untouched.sh(WORK)
+    assert done.out.split() == ['ran', 'second', 'first', 'a', 'piped', 'spoken', 'nameless'], done
+    assert done.err == 'hook\n'
+
+
 def test_where_the_variables_point(ward):
     fill(ward, 'tools/npm/x', 'tools/cargo/registry/x', 'tools/go/pkg/x')
     outside = ward.place / 'outside'
