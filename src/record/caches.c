@@ -75,7 +75,7 @@ static int take_slot(int directory, const char *name)
 	struct stat st;
 
 	slot = open_below(directory, name);
-	if (slot < 0 && errno == ENOENT && mkdirat(directory, name, 0700) == 0)
+	if (slot < 0 && errno == ENOENT && (mkdirat(directory, name, 0700) == 0 || errno == EEXIST))
 		slot = open_below(directory, name);
 	if (slot < 0)
 		return -errno;
@@ -116,7 +116,7 @@ int cache_open(const char *state, const char *workspace, bool reads, struct cach
 	_cleanup_close_ int directory = -1;
 	char real[PATH_MAX], name[16];
 	struct stat st;
-	int r = -EBUSY;
+	int r = 0;
 
 	if (path_real(state, real, &st) < 0)
 		return -errno;
