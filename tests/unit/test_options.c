@@ -336,7 +336,7 @@ static void flags_are_laid_over_a_policy(void **state)
 	assert_int_equal(policy_to_request(policy, &flags, &whole, NULL), 0);
 	options_print(&whole, &line);
 	assert_string_equal(buffer_text(&line), " --level restricted --net full --approval never "
-						"--caches private --read a --read c --deny b"
+						"--read a --read c --deny b"
 						" --memory 2G --timeout 5s --env Y=2 --env X=3");
 	there_and_back(&whole);
 }
