@@ -450,6 +450,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.published = &flow->published,
 		.restricted = flow->verdict.network == NETWORK_RESTRICTED,
 		.asks = flow_may_ask_in_place(flow),
+		.unchecked = checks_switched_off(),
 		.answers = {flow_answers_changed, flow_answer_holds, flow},
 		.given = &flow->verdict.permissions.given,
 		.fixed = &flow->verdict.permissions.fixed,
@@ -481,6 +482,11 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	flow->run = NULL;
 	if (flow->observer) /* however it ended */
 		observer_end(flow->observer, &flow->result->warnings);
+	if (flow->verdict.permissions.given.count && flow->entry.listener < 0)
+		list_add(
+			&flow->result->warnings,
+			"some grants of the session cannot be honoured here: nobody can look after "
+			"their end");
 	/* What was refused until then is told all the same. */
 	if (r == 0 && flow->observer && !flow->failure)
 		flow->failure = observer_take_failure(flow->observer);

@@ -8,7 +8,10 @@
 
 #include <string.h>
 
-enum { SET_SHOWN = 4 /* hosts of a set that are named beside it; a key shows them all */ };
+enum {
+	SET_SHOWN = 4,	 /* hosts of a set that are named beside it; a key shows them all */
+	NAME_SHORT = 24, /* a directory that is named beside its key */
+};
 
 void extents_done(struct extents *extents)
 {
@@ -57,6 +60,7 @@ static void find_directories(const struct flow *flow, const struct wish *wish,
 	_cleanup_free_ char *path = path_escape(wish->object), *directory = strdup(wish->object),
 			    *pattern = NULL;
 	char *slash = strrchr(directory, '/');
+	struct list *beside;
 
 	list_add_printf(add(extents, "this alone"), "%s %s", wish->operation, path);
 	if (wish->tree) {
@@ -67,9 +71,13 @@ static void find_directories(const struct flow *flow, const struct wish *wish,
 		return;
 	*slash = '\0';
 	pattern = path_escape(directory);
-	if (strcmp(wish->operation, "read") != 0 && is_offered(flow, wish, directory))
-		list_add_printf(add(extents, "all beside it"), "%s %s/**", wish->operation,
-				pattern);
+	if (strcmp(wish->operation, "read") == 0 || !is_offered(flow, wish, directory))
+		return;
+	beside = add(extents, "all beside it");
+	list_add_printf(beside, "%s %s/**", wish->operation, pattern);
+	if (strlen(pattern) <= NAME_SHORT)
+		extents->items[extents->count - 1].name =
+			beside->items[0] + strlen(wish->operation) + 1;
 }
 
 /* --- hosts --- */

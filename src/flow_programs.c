@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 bool flow_judges_programs(const struct flow *flow)
 {
@@ -40,7 +41,8 @@ static bool is_granted(const struct flow *flow, const char *text)
 	for (size_t i = 0; i < flow->grants.count; i++) {
 		const struct grant *grant = &flow->grants.items[i];
 
-		if (!grant->refusal && list_has(&grant->permissions, permission) &&
+		if (!grant->refusal && (!grant->expires || time(NULL) < grant->expires) &&
+		    list_has(&grant->permissions, permission) &&
 		    (grant_covers(grant, flow->key.exact, &flow->assessment) ||
 		     (!altered && grant_covers(grant, flow->key.text, &flow->assessment))))
 			return true;
@@ -64,6 +66,7 @@ static enum program_word judge(void *data, const struct started *started, const 
 	*ret_rule = flow->program_rules.items[index];
 	if (rule->kind == VERDICT_DENY)
 		return PROGRAM_DENY;
+	flow_recall(flow); /* somebody may have taken it back */
 	return is_answered(flow, rule) || is_granted(flow, started->text) ? PROGRAM_GIVEN
 									  : PROGRAM_ASK;
 }

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/units.h"
 #include "decide/sockets.h"
+#include "escalate/hint.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +74,10 @@ static bool is_file(const struct wish *wish)
  * an address that must be named itself, that address. */
 static void add_permission(const struct wish *wish, struct list *grants)
 {
-	_cleanup_free_ char *path = is_file(wish) ? path_escape(wish->object) : NULL;
+	bool plain = checks_switched_off() & CHECK_BIT(CHECK_NAMES);
+	_cleanup_free_ char *path = !is_file(wish) ? NULL
+				    : plain	   ? strdup(wish->object)
+						   : path_escape(wish->object);
 
 	if (wish->command)
 		list_add_printf(grants, "%s %s", wish->operation, wish->command);
@@ -266,7 +270,7 @@ static const char *answer_wish(struct flow *flow, const struct wish *wish)
 	_cleanup_list_ struct list grants = {0};
 	const char *answer;
 
-	if (flow->aborted || flow->failure)
+	if (flow->aborted || flow->failure || (wish->tree && hint_is_broad(wish->object)))
 		return "none";
 	add_permission(wish, &grants);
 	if (observer_permits(flow->observer, wish))

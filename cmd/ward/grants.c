@@ -12,21 +12,23 @@
 #include <string.h>
 #include <time.h>
 
-static const char help[] = "usage: ward grants [--json] [--session ID]\n"
-			   "       ward grants revoke ID\n"
-			   "\n"
-			   "Lists what people granted or refused for a session or a time, as long "
-			   "as it holds: what it\n"
-			   "covers, what it permits, who said so and until when.\n"
-			   "\n"
-			   "  --session ID   only those of this session\n"
-			   "  --json         one object a line, for programs\n"
-			   "  --help         this text\n"
-			   "\n"
-			   "revoke takes one back, by its id or the beginning of it; what runs "
-			   "already keeps what it has.\n"
-			   "\n"
-			   "example: ward grants, then ward grants revoke 01m7\n";
+static const char help[] =
+	"usage: ward grants [--json] [--session ID]\n"
+	"       ward grants revoke ID\n"
+	"\n"
+	"Lists what people granted or refused for a session or a time, as long "
+	"as it holds: what it\n"
+	"covers, what it permits, who said so and until when.\n"
+	"\n"
+	"  --session ID   only those of this session\n"
+	"  --json         one object a line, for programs\n"
+	"  --help         this text\n"
+	"\n"
+	"revoke takes one back, by its id or the beginning of it, also from what "
+	"runs already:\n"
+	"its connections are cut, and where it has it in its walls it is ended.\n"
+	"\n"
+	"example: ward grants, then ward grants revoke 01m7\n";
 
 static void cell(const char *label, const char *text)
 {

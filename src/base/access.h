@@ -86,4 +86,6 @@ struct areas {
 void areas_add(struct areas *areas, const char *path, enum state state, const char *rule);
 /* The innermost area that path lies in; NULL: none. */
 const struct area *areas_find(const struct areas *areas, const char *path);
+/* True for a layer over a cache. area: NULL for none. */
+bool area_is_layer(const struct area *area);
 void areas_done(struct areas *areas);

@@ -404,18 +404,27 @@ static void fix(const char *permission, const struct grant *grant, struct verdic
 		give(permission, grant, &verdict->permissions.fixed);
 }
 
+/* The one path that a pattern means, and whether all in it is meant, too; NULL where it means
+ * several. Caller frees. */
+static char *literal_of(const char *pattern, bool *ret_tree)
+{
+	static const char all[] = "/**";
+	size_t length = strlen(pattern);
+	_cleanup_free_ char *plain = NULL;
+
+	*ret_tree = length > strlen(all) && strcmp(pattern + length - strlen(all), all) == 0;
+	plain = strndup(pattern, *ret_tree ? length - strlen(all) : length);
+	return path_unescape(plain);
+}
+
 /* What a person was shown and said yes to: a path as path_escape() writes it, or all of a
  * directory. */
 static void apply_exactly(const char *permission, const char *pattern, const struct grant *grant,
 			  struct verdict *verdict)
 {
-	static const char all[] = "/**";
 	struct permissions *permissions = &verdict->permissions;
-	size_t length = strlen(pattern);
-	bool tree = length > strlen(all) && strcmp(pattern + length - strlen(all), all) == 0;
-	_cleanup_free_ char *plain = strndup(pattern, tree ? length - strlen(all) : length),
-			    *path = path_unescape(plain);
-	bool reads = permission[0] == 'r', exists;
+	bool reads = permission[0] == 'r', exists, tree;
+	_cleanup_free_ char *path = literal_of(pattern, &tree);
 	char real[PATH_MAX];
 	struct stat st;
 
@@ -432,9 +441,36 @@ static void apply_exactly(const char *permission, const char *pattern, const str
 		give(permission, grant, &permissions->given);
 		return;
 	}
-	if (reads || check_writable(permissions->workspace, plain, plain, NULL) == 0) {
+	if (reads || check_writable(permissions->workspace, pattern, pattern, NULL) == 0) {
 		file_rules_add(&permissions->rules, reads ? ACCESS_READ : ACCESS_WRITE,
-			       WEIGHT_IMPLIED, plain, path);
+			       WEIGHT_IMPLIED, pattern, path);
+		fix(permission, grant, verdict);
+	}
+}
+
+/* What a rule gives: what is not there, or may only be deleted, the supervisor gives. */
+static void apply_rule(const struct matter *matter, const char *permission, size_t length,
+		       const char *resource, const struct grant *grant, struct verdict *verdict)
+{
+	const char *home = matter->surroundings->home, *fault;
+	const struct source source = {.access = permission[0] == 'r' ? ACCESS_READ : ACCESS_WRITE,
+				      .weight = WEIGHT_IMPLIED};
+	char variable[64];
+	_cleanup_free_ char *expanded = path_expand(resource, variable, sizeof(variable), &fault),
+			    *pattern = NULL, *path = NULL, *text = NULL;
+	struct stat st;
+	bool tree;
+
+	if (!expanded)
+		return;
+	pattern = path_resolve(verdict->permissions.workspace, home, expanded);
+	path = literal_of(pattern, &tree);
+	if (path && source.access == ACCESS_WRITE &&
+	    (permission[0] == 'd' || lstat(path, &st) < 0)) {
+		if (asprintf(&text, "%.*s %s", (int)length, permission, pattern) < 0)
+			abort();
+		give(text, grant, &verdict->permissions.given);
+	} else if (add_rule(home, resource, &source, &verdict->permissions, NULL) == 0) {
 		fix(permission, grant, verdict);
 	}
 }
@@ -469,17 +505,14 @@ void permissions_apply(const struct matter *matter, const char *permission, bool
 	char real[PATH_MAX];
 	_cleanup_free_ char *path =
 		path_resolve(request->workspace, matter->surroundings->home, resource);
-	struct source source = {.weight = WEIGHT_IMPLIED};
 
 	if (strcmp(permission, "unsandboxed") == 0) {
 		verdict->level = LEVEL_NONE;
 	} else if (parse_word_in("read write delete", permission, length)) {
-		source.access = permission[0] == 'r' ? ACCESS_READ : ACCESS_WRITE;
 		if (exact && resource[0] == '/')
 			apply_exactly(permission, path, grant, verdict);
-		else if (add_rule(matter->surroundings->home, resource, &source, permissions,
-				  NULL) == 0)
-			fix(permission, grant, verdict);
+		else
+			apply_rule(matter, permission, length, resource, grant, verdict);
 	} else if (parse_word_in("unix", permission, length)) {
 		/* A link that came since leads somewhere else. */
 		if (!exact || resource[0] != '/' || !realpath(path, real) ||

@@ -86,7 +86,7 @@ const struct choice *choice_of(const struct ask *ask, char key)
 static bool is_plain(const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "@%+=:./_- ";
+				    "@%+=:./_-* ";
 
 	return given(text) && strlen(text) <= COVERS_SHORT && strspn(text, plain) == strlen(text) &&
 	       !strstr(text, "  ");

@@ -197,6 +197,22 @@ int hidden_find(const struct observer *observer, pid_t tid, int directory, const
 	return 0;
 }
 
+bool below_has_shells(const struct observed *observed)
+{
+	for (size_t i = 0; !observed->alone && observed->masks && i < observed->masks->count; i++)
+		if (observed->masks->items[i].kind == MASK_SHELL)
+			return true;
+	return false;
+}
+
+bool below_is_in_shell(const struct observer *observer, const char *path)
+{
+	const struct area *area =
+		observer->shells ? areas_find(observer->observed->areas, path) : NULL;
+
+	return area && area->state == STATE_DENIED && strcmp(area->path, path) != 0;
+}
+
 void hidden_done(struct hidden *hidden)
 {
 	close_fd(&hidden->found.fd);
@@ -215,7 +231,10 @@ static bool judge_below(struct observer *observer, const struct seccomp_notif *c
 			const struct trap *trap, enum trap_kind kind, uint64_t flags,
 			enum permit_kind needed, const struct hidden *hidden)
 {
-	if (!permit_covers(observer, needed, hidden->found.path))
+	bool whole = trap->kind == TRAP_RENAME && hidden->found.exists &&
+		     S_ISDIR(hidden->found.st.st_mode);
+
+	if (!permit_covers(observer, needed, hidden->found.path, whole))
 		judge_hidden(observer, call, trap, kind, flags,
 			     needed == PERMIT_DELETE ? "delete" : "write", hidden);
 	else if (hidden->error)

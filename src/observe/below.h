@@ -27,6 +27,13 @@ void hidden_look(const struct observer *observer, const char *path, struct hidde
 void hidden_done(struct hidden *hidden);
 #define _cleanup_hidden_ _cleanup_(hidden_done)
 
+/* True if a path that is not there may only be hidden: it lies in a masked directory that shows some
+ * of what it holds. */
+bool below_is_in_shell(const struct observer *observer, const char *path);
+/* Whether there is such a directory. */
+struct observed;
+bool below_has_shells(const struct observed *observed);
+
 enum below {
 	BELOW_NOT,	/* it does not lie below a mask, and nothing was answered */
 	BELOW_ANSWERED, /* it was refused, or waits for an answer */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the process behind a notification. */
 #include "caller.h"
+#include "plain.h"
 #include "../base/io.h"
 #include "../base/path.h"
 #include "../sys/kernel.h"
@@ -161,16 +162,6 @@ void caller_name(pid_t tid, char name[static 32])
 		close(fd);
 	}
 	name[length > 0 ? length - 1 : 0] = '\0';
-}
-
-mode_t caller_umask(pid_t tid)
-{
-	char path[64];
-	long mask;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	mask = proc_number(path, "Umask", 8);
-	return mask < 0 ? 077 : (mode_t)mask;
 }
 
 /* The process that a path below /proc names, as text behind it; NULL for none. self is the caller.
@@ -370,9 +361,12 @@ int caller_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 		struct found *ret_found)
 {
 	char whole[2 * PATH_MAX], *parent, *name;
-	int r = absolute(tid, dirfd, path, whole, sizeof(whole));
+	int r;
 
 	ret_found->granted = false;
+	if (plain_find(root, tid, dirfd, path, follow, ret_found))
+		return 0;
+	r = absolute(tid, dirfd, path, whole, sizeof(whole));
 	if (r == 0)
 		r = write_out_links(root, tid, whole, sizeof(whole));
 	if (r < 0)
@@ -432,9 +426,12 @@ int caller_find_name(int root, pid_t tid, int dirfd, const char *path, struct sp
 {
 	char whole[2 * PATH_MAX], *parent, *name;
 	size_t length = strlen(path);
-	int r = absolute(tid, dirfd, path, whole, sizeof(whole));
+	int r;
 
 	ret_spot->granted = false;
+	if (plain_find_name(root, tid, dirfd, path, ret_spot))
+		return 0;
+	r = absolute(tid, dirfd, path, whole, sizeof(whole));
 	if (r == 0)
 		r = write_out_links(root, tid, whole, sizeof(whole));
 	if (r == 0)

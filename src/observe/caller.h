@@ -39,7 +39,6 @@ int caller_object(pid_t tid, int fd);
  * ends for nothing less than its death. */
 bool caller_is_signalled(pid_t tid);
 void caller_name(pid_t tid, char name[static 32]);
-mode_t caller_umask(pid_t tid);
 /* Its process; -1 where it is gone. */
 pid_t caller_group(pid_t tid);
 

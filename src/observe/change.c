@@ -52,8 +52,10 @@ bool change_is_given_in_place(int number)
 	return true;
 }
 
-static int change_times(pid_t tid, const char *link, uint64_t address, unsigned kind)
+static int change_times(struct observer *observer, const struct seccomp_notif *call,
+			const char *link, uint64_t address, unsigned kind)
 {
+	pid_t tid = (pid_t)call->pid;
 	struct timespec times[2];
 	struct timeval micro[2];
 	struct utimbuf seconds;
@@ -77,13 +79,15 @@ static int change_times(pid_t tid, const char *link, uint64_t address, unsigned 
 		times[0] = (struct timespec){seconds.actime, 0};
 		times[1] = (struct timespec){seconds.modtime, 0};
 	}
-	if (r < 0)
-		return -r;
+	if (r < 0 || !still_waiting(observer, call->id)) /* whose memory was it, then? */
+		return r < 0 ? -r : EINTR;
 	return utimensat(AT_FDCWD, link, times, 0) < 0 ? errno : 0;
 }
 
-static int change_attribute(pid_t tid, const char *link, const uint64_t *arguments, bool removes)
+static int change_attribute(struct observer *observer, const struct seccomp_notif *call,
+			    const char *link, const uint64_t *arguments, bool removes)
 {
+	pid_t tid = (pid_t)call->pid;
 	_cleanup_free_ char *value = NULL;
 	char name[XATTR_NAME_MAX + 1];
 	size_t size = removes ? 0 : (size_t)arguments[2];
@@ -91,6 +95,8 @@ static int change_attribute(pid_t tid, const char *link, const uint64_t *argumen
 
 	if (r < 0)
 		return r == -ENAMETOOLONG ? ERANGE : -r;
+	if (removes && !still_waiting(observer, call->id))
+		return EINTR;
 	if (removes)
 		return removexattr(link, name) < 0 ? errno : 0;
 	if (size > XATTR_SIZE_MAX)
@@ -100,6 +106,8 @@ static int change_attribute(pid_t tid, const char *link, const uint64_t *argumen
 		return ENOMEM;
 	if (size > 0 && caller_bytes(tid, arguments[1], value, size) < 0)
 		return EFAULT;
+	if (!still_waiting(observer, call->id))
+		return EINTR;
 	return setxattr(link, name, value, size, (int)arguments[3]) < 0 ? errno : 0;
 }
 
@@ -142,9 +150,9 @@ bool serve_change(struct observer *observer, const struct seccomp_notif *call, i
 			    ? errno
 			    : 0;
 	else if (part->times >= 0)
-		r = change_times((pid_t)call->pid, link, arguments[part->times], part->time_kind);
+		r = change_times(observer, call, link, arguments[part->times], part->time_kind);
 	else
-		r = change_attribute((pid_t)call->pid, link, &arguments[part->name],
+		r = change_attribute(observer, call, link, &arguments[part->name],
 				     call->data.nr == SYS_removexattr ||
 					     call->data.nr == SYS_lremovexattr ||
 					     call->data.nr == SYS_fremovexattr);

@@ -28,6 +28,10 @@ static const char rule_traced[] =
 	"exec: a program inside traces it, so that what is loaded cannot be "
 	"checked, and a rule may mean it";
 
+static const char rule_untraceable[] = "exec: this machine does not let ward trace, so that what "
+				       "is loaded cannot be checked, and a "
+				       "rule may mean it";
+
 /* The strictest word so far, and the rule behind it. */
 struct judged {
 	enum program_word word;
@@ -97,11 +101,11 @@ static bool is_loader(const char *path)
 }
 
 /* Which of its words is the program depends on options that its versions differ in: any may be. */
-static void judge_loaded(const struct observer *observer, pid_t tid, const struct program *program,
+static void judge_loaded(const struct observer *observer, pid_t tid, const struct list *words,
 			 const char *text, struct judged *judged)
 {
-	for (size_t i = 1; i < MIN(program->words.count, (size_t)LOADED_MOST); i++) {
-		const char *word = program->words.items[i];
+	for (size_t i = 1; i < MIN(words->count, (size_t)LOADED_MOST); i++) {
+		const char *word = words->items[i];
 		struct found found;
 		bool exists = false;
 
@@ -111,8 +115,7 @@ static void judge_loaded(const struct observer *observer, pid_t tid, const struc
 			exists = found.exists;
 			close(found.fd);
 		}
-		judge_as(observer, word, exists ? found.path : word, &program->words, i, text,
-			 judged);
+		judge_as(observer, word, exists ? found.path : word, words, i, text, judged);
 	}
 }
 
@@ -132,11 +135,11 @@ static struct judged judge_program(const struct observer *observer, pid_t tid,
 				 text, &judged);
 	}
 	if (is_loader(program->image))
-		judge_loaded(observer, tid, program, text, &judged);
+		judge_loaded(observer, tid, &program->words, text, &judged);
 	return judged;
 }
 
-bool exec_allows(struct observer *observer, const char *exe, const struct list *argv)
+bool exec_allows(struct observer *observer, pid_t pid, const char *exe, const struct list *argv)
 {
 	struct judged judged = {PROGRAM_FREE, NULL};
 	_cleanup_free_ char *text = NULL;
@@ -145,6 +148,7 @@ bool exec_allows(struct observer *observer, const char *exe, const struct list *
 		return false;
 	text = exec_text(exe, argv);
 	judge_as(observer, exe, exe, argv, 0, text, &judged);
+	judge_loaded(observer, pid, argv, text, &judged); /* whatever it is, it may run another */
 	if (judged.word == PROGRAM_ASK || judged.word == PROGRAM_DENY)
 		return false;
 	report(observer, exe,
@@ -242,14 +246,20 @@ static void report_unsealed(struct observer *observer, const struct program *pro
 static void go_on(struct observer *observer, const struct seccomp_notif *call,
 		  const struct trap *trap, const struct program *program)
 {
-	int r = observer->observed->programs->sealed ? seal_put(observer, call, program) : 0;
+	int r = observer->observed->programs->sealed ? seal_put(observer, call, trap, program) : 0;
 	_cleanup_free_ char *object = NULL;
+	char status[64];
 
 	if (r == 0) {
 		answer_continue(observer, call->id);
+	} else if (r == -EAGAIN) {
+		answer(observer, call->id, EAGAIN);
 	} else if (r == -EPERM) {
+		snprintf(status, sizeof(status), "/proc/%d/status", (pid_t)call->pid);
 		object = exec_short_text(program->real, &program->argv);
-		refuse(observer, call, trap, "exec", object, rule_traced, EACCES);
+		refuse(observer, call, trap, "exec", object,
+		       proc_number(status, "TracerPid", 10) == 0 ? rule_untraceable : rule_traced,
+		       EACCES);
 	}
 }
 
@@ -280,9 +290,10 @@ void serve_exec(struct observer *observer, const struct seccomp_notif *call,
 		ask_or_refuse(observer, call, trap, &program, text, &judged);
 		return;
 	}
-	report_unsealed(observer, &program, judged.word);
-	if (of_init)
+	if (of_init) { /* nobody is inside who could change anything */
 		answer_continue(observer, call->id);
-	else
-		go_on(observer, call, trap, &program);
+		return;
+	}
+	report_unsealed(observer, &program, judged.word);
+	go_on(observer, call, trap, &program);
 }

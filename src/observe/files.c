@@ -3,6 +3,7 @@
  * here is whether they will refuse, so that the refusal is known exactly, and whether it is ward's
  * or would have come without it. */
 #include "observer.h"
+#include "plain.h"
 #include "../base/path.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@ const char rule_native[] = "the system's own file permissions";
 static const char rule_beside[] =
 	"default: nothing new beside a secret, where Landlock stands alone";
 static const char rule_by_product[] = "default: by-products are not worth a question";
+static const char rule_never[] = "never: ward's own files and the kernel's, by whatever name";
 static const char rule_set_id[] = "no set-user-id or set-group-id files";
 
 static bool is_process_directory(const char *path)
@@ -113,14 +115,19 @@ void refuse_file(struct observer *observer, const struct seccomp_notif *call,
 		 const char *rule, int error)
 {
 	const struct wish wish = {.operation = operation, .object = path, .tree = tree};
+	bool never;
 
 	if ((rule == rule_outside || rule == rule_masked) &&
 	    path_is_among(path, observer->observed->by_products)) {
 		refuse(observer, call, trap, operation, path, rule_by_product, error);
 		return;
 	}
-	if (permit_never(observer, path) || !is_given_in_place(trap) ||
-	    !wish_add(observer, call, trap, &wish, rule))
+	never = permit_never(observer, path) || never_in_kernel(path);
+	/* Its name alone does not tell, so the reason says it: nobody is to be asked for what lies
+	 * around it, either. */
+	if (never && !never_by_name(observer, path))
+		rule = rule_never;
+	if (never || !is_given_in_place(trap) || !wish_add(observer, call, trap, &wish, rule))
 		refuse(observer, call, trap, operation, path, rule, error);
 }
 
@@ -128,8 +135,8 @@ void refuse_file(struct observer *observer, const struct seccomp_notif *call,
 static bool is_tree(enum trap_kind kind, const struct trap *trap, bool exists,
 		    const struct stat *st)
 {
-	if (exists)
-		return S_ISDIR(st->st_mode) && (kind == TRAP_REMOVE || kind == TRAP_OPEN);
+	if (exists) /* of those that remove one, a rename takes along what lies in it */
+		return S_ISDIR(st->st_mode) && (trap->kind == TRAP_RENAME || kind == TRAP_OPEN);
 	return trap->number == SYS_mkdir || trap->number == SYS_mkdirat;
 }
 
@@ -145,6 +152,15 @@ void judge_hidden(struct observer *observer, const struct seccomp_notif *call,
 			    is_tree(kind, trap, found->exists, &found->st), hidden->rule, EACCES);
 	else
 		refuse(observer, call, trap, operation, found->path, hidden->rule, EACCES);
+}
+
+/* A directory that gets another place takes all it holds along: a yes to its mode or its times is
+ * none to that. */
+static bool is_moved_whole(const struct observer *observer, const struct trap *trap, bool exists,
+			   const struct stat *st)
+{
+	return trap->kind == TRAP_RENAME && exists && S_ISDIR(st->st_mode) &&
+	       !(observer->observed->unchecked & CHECK_BIT(CHECK_MOVES));
 }
 
 enum judgement judge(struct observer *observer, const struct seccomp_notif *call,
@@ -165,7 +181,12 @@ enum judgement judge(struct observer *observer, const struct seccomp_notif *call
 	}
 	if (path_is_under(path, "/dev") && exists && kind == TRAP_OPEN)
 		return JUDGED_FREE; /* a device that the sandbox has is there to be used */
-	permit = permit_find(observer, kind == TRAP_REMOVE ? PERMIT_DELETE : PERMIT_WRITE, path);
+	permit = permit_find(observer, kind == TRAP_REMOVE ? PERMIT_DELETE : PERMIT_WRITE, path,
+			     is_moved_whole(observer, trap, exists, st));
+	if (permit && observer->observed->unchecked & CHECK_BIT(CHECK_PERFORM)) {
+		answer_continue(observer, call->id);
+		return JUDGED_ANSWERED;
+	}
 	if (permit) {
 		terms_use(observer, permit->number, call->id);
 		return JUDGED_GRANTED;
@@ -224,6 +245,21 @@ static void set_mode(struct observer *observer, const struct seccomp_notif *call
 	answer(observer, call->id, chmod(link, mode & 07777) < 0 ? errno : 0);
 }
 
+/* A name that runs programs, also in a tree that was granted. Modes and times of a configuration
+ * set nothing in it; git tries out on it whether modes are kept. True if it is refused, and
+ * answered. */
+static bool refuse_change(struct observer *observer, const struct seccomp_notif *call,
+			  const struct trap *trap, const struct found *found)
+{
+	enum guard guard = hold_judge(observer, found->path);
+
+	if (guard < GUARD_CONFIG || (guard == GUARD_CONFIG && trap->kind != TRAP_CUT))
+		return false;
+	refuse_file(observer, call, trap, "write", found->path, /* tree= */ false, rule_guarded,
+		    EACCES);
+	return true;
+}
+
 /* A change by fd that is shown to us: modes with set-group-id, or with which a file can be executed
  * that we may still hold for writing; and all of them where no mounts stand. */
 static void serve_fd(struct observer *observer, const struct seccomp_notif *call,
@@ -247,7 +283,8 @@ static void serve_fd(struct observer *observer, const struct seccomp_notif *call
 	length = readlink(link, found.path, sizeof(found.path) - 1);
 	found.path[MAX(length, 0)] = '\0';
 	if (found.path[0] == '/' && found.st.st_nlink > 0 &&
-	    !judge_found(observer, call, trap, TRAP_CHANGE, 0, &found))
+	    (!judge_found(observer, call, trap, TRAP_CHANGE, 0, &found) ||
+	     (found.granted && refuse_change(observer, call, trap, &found))))
 		return;
 	object = object_of(observer, &found, &opened);
 	if (object < 0)
@@ -349,7 +386,7 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 	}
 	if (guard == GUARD_LATER && !found->exists) {
 		hold_announce(observer);
-		parent = found->granted ? permit_open_parent(found->path, found->fd)
+		parent = found->granted ? permit_open_parent(observer, found->path, found->fd)
 					: hold_open_parent(observer, found->path, found->fd);
 		if (parent < 0 || hold_look_later(observer, parent, found->name, found->path) < 0) {
 			answer(observer, call->id, EACCES);
@@ -358,8 +395,10 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 	}
 	if (!found->exists && may_not_become_repository(observer, call, trap, found->path))
 		return;
-	if (observer->observed->closed_proc && is_process_directory(found->path) &&
-	    is_own_setting(path_last(found->path)))
+	/* The memory of a process is for the wall to refuse: a debugger tries it, and then goes by
+	 * ptrace. */
+	if (observer->observed->closed_proc && found->exists && is_process_directory(found->path) &&
+	    strcmp(path_last(found->path), "mem") != 0)
 		perform_open(observer, call, trap, flags, found, guard);
 	else if (!found->granted && goes_on(observer, flags) &&
 		 !hold_needs_host(observer, found->fd, found->path, guard))
@@ -416,6 +455,8 @@ static void serve_kept(struct observer *observer, const struct seccomp_notif *ca
 		answer(observer, call->id, ENOENT);
 		return;
 	}
+	if (found->granted && refuse_change(observer, call, trap, found))
+		return;
 	if (found->granted) {
 		int object = object_of(observer, found, &opened);
 
@@ -434,13 +475,8 @@ static void serve_kept(struct observer *observer, const struct seccomp_notif *ca
 			answer_continue(observer, call->id);
 		return;
 	}
-	/* Modes and times of a configuration set nothing in it; git tries out on it whether modes
-	 * are kept. */
-	if (guard > GUARD_CONFIG || (guard == GUARD_CONFIG && trap->kind == TRAP_CUT)) {
-		refuse_file(observer, call, trap, "write", found->path, /* tree= */ false,
-			    rule_guarded, EACCES);
+	if (refuse_change(observer, call, trap, found))
 		return;
-	}
 	parent = hold_open_parent(observer, found->path, /* like= */ -1);
 	if (parent < 0)
 		r = parent;
@@ -450,6 +486,25 @@ static void serve_kept(struct observer *observer, const struct seccomp_notif *ca
 		answer_continue(observer, call->id);
 	else
 		answer(observer, call->id, -r);
+}
+
+/* What the path means to the caller. Of a file that must be new it is not asked first whether it is
+ * there: on ordinary ground whoever makes it is told so. */
+static int find_object(struct observer *observer, const struct seccomp_notif *call, int directory,
+		       const char *text, bool is_new, bool follow, struct found *ret_found)
+{
+	int root = observer->observed->root;
+	const char *rule = NULL;
+
+	if (is_new && !observer->observed->alone &&
+	    plain_find_new(root, (pid_t)call->pid, directory, text, ret_found)) {
+		if (may_write(observer, ret_found->path, &rule) &&
+		    hold_judge(observer, ret_found->path) == GUARD_FREE &&
+		    !guard_is(ret_found->name, "objects") && !guard_is(ret_found->name, "refs"))
+			return 0;
+		close(ret_found->fd);
+	}
+	return caller_find(root, (pid_t)call->pid, directory, text, follow, ret_found);
 }
 
 void serve_files(struct observer *observer, const struct seccomp_notif *call,
@@ -495,9 +550,15 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 	if (r == 0 && !*text && (trap->kind == TRAP_OPEN || !(flags & AT_EMPTY_PATH)))
 		r = -ENOENT;
 	if (r == 0)
-		r = caller_find(observer->observed->root, (pid_t)call->pid,
-				argument(call, trap->directory, AT_FDCWD), text, follow, &found);
+		r = find_object(observer, call, argument(call, trap->directory, AT_FDCWD), text,
+				trap->kind == TRAP_OPEN &&
+					(flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL),
+				follow, &found);
 	fd = r == 0 ? found.fd : -1;
+	if (r == 0 && !found.exists && below_is_in_shell(observer, found.path)) {
+		close_fd(&fd);
+		r = -EACCES;
+	}
 	if (r == -EACCES) {
 		below = below_find(observer, call, trap, text, flags, &found);
 		fd = below == BELOW_GRANTED ? found.fd : -1;

@@ -72,7 +72,9 @@ void hold_done(struct holding *holding)
 static const char *find_tree(const struct observer *observer, const char *path, bool innermost)
 {
 	const struct list *trees = observer->observed->guarded;
-	const char *found = permit_tree(observer, path, innermost);
+	const char *found = observer->observed->unchecked & CHECK_BIT(CHECK_HELD)
+				    ? NULL
+				    : permit_tree(observer, path, innermost);
 
 	for (size_t i = 0; trees && i < trees->count; i++)
 		if (path_is_under(path, trees->items[i]) &&

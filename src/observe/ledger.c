@@ -55,7 +55,9 @@ struct denial *ledger_add(struct ledger *ledger, const char *operation, const ch
 		.answer = "none",
 		.count = 1,
 	};
-	clock_gettime(CLOCK_REALTIME, &denial->first);
+	denial->first = ledger->tried;
+	if (denial->first.tv_sec == 0)
+		clock_gettime(CLOCK_REALTIME, &denial->first);
 	denial->last = denial->first;
 	return denial;
 }

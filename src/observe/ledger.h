@@ -9,7 +9,8 @@ enum { LEDGER_MOST = 1000 };
 struct ledger {
 	struct denial *denials;
 	size_t count;
-	uint64_t beyond; /* how many more there were than the ledger holds */
+	struct timespec tried; /* when what is about to be added was; zero: now */
+	uint64_t beyond;       /* how many more there were than the ledger holds */
 };
 
 /* program is the name of the process, or NULL. Returns the entry, NULL where there is no room. */

@@ -62,7 +62,7 @@ static int place_of(const struct observer *observer, const struct spot *spot, en
 {
 	*ret_opened = -1;
 	if (spot->granted)
-		*ret_opened = permit_open_parent(spot->path, spot->parent);
+		*ret_opened = permit_open_parent(observer, spot->path, spot->parent);
 	else if (hold_needs_host(observer, spot->parent, spot->path, guard))
 		*ret_opened = hold_open_parent(observer, spot->path, spot->parent);
 	else
@@ -98,6 +98,10 @@ static int find_spot(struct observer *observer, const struct seccomp_notif *call
 	if (r == 0)
 		r = caller_find_name(observer->observed->root, tid,
 				     argument(call, directory, AT_FDCWD), text, ret_spot);
+	if (r == 0 && !ret_spot->exists && below_is_in_shell(observer, ret_spot->path)) {
+		close(ret_spot->parent);
+		r = -EACCES;
+	}
 	if (r == 0 && still_waiting(observer, call->id))
 		return 1;
 	if (r == 0) {
@@ -339,6 +343,29 @@ static int judge_rename(const struct observer *observer, const struct spot *from
 	return 0;
 }
 
+/* Whether what a person granted may get another place: it must not be that more can be done to it
+ * there, or for longer. For those that may not it is as with two mounts, and programs copy. */
+static bool may_be_moved(const struct observer *observer, const struct spot *from,
+			 const struct spot *to)
+{
+	bool directory = S_ISDIR(from->st.st_mode);
+
+	if ((!from->granted && !to->granted) ||
+	    observer->observed->unchecked & CHECK_BIT(CHECK_MOVES))
+		return true;
+	/* In the workspace what a directory holds could be written, and no mount holds what is
+	 * guarded in it. Out of it a directory would take along the ways to it that are open. */
+	if (directory && (!from->granted || !to->granted || never_below(observer, from->path)))
+		return false;
+	if (!from->granted || (!directory && from->st.st_nlink <= 1))
+		return true;
+	/* What has other names can be written by this one wherever that may be: a yes to delete
+	 * this name is none to that. */
+	if (to->granted && permit_covers(observer, PERMIT_WRITE, from->path, directory))
+		return true;
+	return directory && !permit_covers(observer, PERMIT_WRITE, to->path, /* whole= */ true);
+}
+
 static int rename_at(const struct observer *observer, const struct spot *from, enum guard source,
 		     const struct spot *to, enum guard target, unsigned flags)
 {
@@ -352,9 +379,9 @@ static int rename_at(const struct observer *observer, const struct spot *from, e
 		return at2;
 	/* One in the sandbox's view and one in the host's would be two mounts. */
 	if (opened >= 0 && opened2 < 0)
-		at2 = opened2 = permit_open_parent(to->path, to->parent);
+		at2 = opened2 = permit_open_parent(observer, to->path, to->parent);
 	if (opened2 >= 0 && opened < 0)
-		at = opened = permit_open_parent(from->path, from->parent);
+		at = opened = permit_open_parent(observer, from->path, from->parent);
 	if (at < 0 || at2 < 0) /* the host knows one of them by another name: /tmp, that is */
 		return -EXDEV;
 	return (int)syscall(SYS_renameat2, at, from->name, at2, to->name, flags) < 0 ? -errno : 0;
@@ -394,6 +421,14 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	}
 	if ((from.slash || to.slash) && !S_ISDIR(from.st.st_mode)) {
 		answer(observer, call->id, ENOTDIR);
+		return;
+	}
+	if ((from.granted || to.granted) && flags & RENAME_EXCHANGE) {
+		answer(observer, call->id, EINVAL); /* as where it is not known */
+		return;
+	}
+	if (!may_be_moved(observer, &from, &to)) {
+		answer(observer, call->id, EXDEV);
 		return;
 	}
 	source = hold_judge(observer, from.path);
@@ -453,7 +488,8 @@ static bool may_be_linked(const struct observer *observer, struct found *found)
 	const char *rule = NULL;
 
 	found->granted = !may_write(observer, found->path, &rule);
-	return !found->granted || permit_covers(observer, PERMIT_WRITE, found->path);
+	return !found->granted || observer->observed->unchecked & CHECK_BIT(CHECK_MOVES) ||
+	       permit_covers(observer, PERMIT_WRITE, found->path, /* whole= */ false);
 }
 
 static int link_at(const struct observer *observer, const struct found *found,
@@ -465,11 +501,11 @@ static int link_at(const struct observer *observer, const struct found *found,
 
 	if (found->granted && !spot->granted) {
 		close_fd(&opened);
-		at = opened = permit_open_parent(spot->path, spot->parent);
+		at = opened = permit_open_parent(observer, spot->path, spot->parent);
 	}
 	/* Both in the same view; what has no name yet is where it is. */
 	if (at >= 0 && (found->granted || spot->granted) && found->st.st_nlink > 0)
-		fd = object = permit_open_object(found->path, &found->st);
+		fd = object = permit_open_object(observer, found->path, &found->st);
 	if (at < 0 || fd < 0)
 		return found->granted || spot->granted ? -EXDEV : at;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
@@ -529,6 +565,12 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 		return;
 	if (spot.exists || spot.slash) {
 		answer(observer, call->id, spot.exists ? EEXIST : ENOENT);
+		return;
+	}
+	/* By a name in the workspace it could be written for ever. */
+	if (found.granted && !spot.granted &&
+	    !(observer->observed->unchecked & CHECK_BIT(CHECK_MOVES))) {
+		answer(observer, call->id, EXDEV);
 		return;
 	}
 	target = hold_judge(observer, spot.path);

@@ -73,8 +73,9 @@ struct observed {
 	const char *quarantine;	    /* a directory to be made for what must not stay */
 	const struct host_rules *hosts; /* targets of the network that may be reached */
 	struct published *published;	/* ports inside that the host can reach: taken over */
-	bool restricted; /* there is a list, and hosts is it; else none may be reached */
-	bool asks;	 /* somebody can be asked: what is missing waits as a wish */
+	bool restricted;    /* there is a list, and hosts is it; else none may be reached */
+	bool asks;	    /* somebody can be asked: what is missing waits as a wish */
+	unsigned unchecked; /* CHECK_BIT()s: see sandbox/walls.h */
 	struct answers answers;
 	const struct givens *given; /* what earlier answers gave, for the observer to carry out */
 	const struct givens *fixed; /* and what of it the walls were built with: the run ends when

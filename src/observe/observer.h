@@ -5,6 +5,7 @@
 
 #include "below.h"
 #include "caller.h"
+#include "face.h"
 #include "hold.h"
 #include "ledger.h"
 #include "network/nameserver.h"
@@ -66,12 +67,14 @@ struct observer {
 	struct terms terms;		     /* what answers gave; and from it: */
 	struct host_rules permitted;
 	struct list permitted_sockets;
-	struct permits permits; /* of files */
-	struct lent *lent;	/* connections that may have to be taken back */
+	struct permits permits;		   /* of files */
+	struct never_places *never_places; /* where what nobody can grant lies */
+	struct lent *lent;		   /* connections that may have to be taken back */
 	size_t lent_count;
 	uint64_t lents;	      /* how many there were */
 	int lent_epoll;	      /* -1 until there is one */
 	struct list granted;  /* wishes that were */
+	bool shells;	      /* masked directories that show some of what they hold */
 	struct copies copies; /* of files that were granted to be read */
 	struct rlimit files;  /* that may be open at once, as it was before */
 	struct dial *dials;   /* connections that are made outside */
@@ -107,6 +110,7 @@ enum trap_kind {
 	TRAP_CHANGE,	   /* an existing object's mode, owner, times, attributes */
 	TRAP_CHANGE_BY_FD, /* the same of what an fd is open on */
 	TRAP_ALLOCATE,	   /* space without a write */
+	TRAP_UMASK,	   /* what is made for the caller must have it */
 	TRAP_CONNECT,
 	TRAP_BIND,
 	TRAP_SEND,
@@ -181,6 +185,9 @@ void judge_hidden(struct observer *observer, const struct seccomp_notif *call,
 /* Puts an fd of ours into the caller's table as the call's result. -errno where it has no room:
  * then nothing was answered. Takes ownership. */
 int answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
+/* The same in one step, after which we hold the file for a moment longer than the caller waits: for
+ * regular files that nobody can execute. Saves the caller two changes of processes. */
+int answer_with_data(struct observer *observer, uint64_t id, int fd, uint64_t flags);
 /* insert.c: puts an fd of ours into the caller's table under the number, in the place of what it
  * has there. 0 or -errno. */
 int insert_fd(struct observer *observer, const struct seccomp_notif *call, int fd, int number,

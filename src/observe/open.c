@@ -53,10 +53,13 @@ static int create(const struct seccomp_notif *call, const struct trap *trap, int
 	mode_t before = take_umask(call);
 	int fd, errnum;
 
-	/* O_NOFOLLOW would be seen in the file's flags afterwards. */
-	fd = openat(parent, name, (int)(flags | O_EXCL | (CAREFUL & ~O_NOFOLLOW)),
-		    mode_of(call, trap));
-	if (fd < 0 && errno == EEXIST && !(flags & O_EXCL)) /* somebody else was faster */
+	/* O_NOFOLLOW would be seen in the file's flags afterwards. What is new blocks nobody. */
+	fd = openat(parent, name, (int)flags | O_EXCL | O_CLOEXEC | O_NOCTTY, mode_of(call, trap));
+	if (fd >= 0) {
+		umask(before);
+		return fd;
+	}
+	if (errno == EEXIST && !(flags & O_EXCL)) /* somebody else was faster */
 		fd = openat(parent, name, (int)(flags | CAREFUL), mode_of(call, trap));
 	errnum = errno;
 	umask(before);
@@ -140,26 +143,27 @@ static int open_process(const struct observer *observer, pid_t tid, const struct
 static int open_granted(const struct observer *observer, const struct seccomp_notif *call,
 			const struct trap *trap, uint64_t flags, const struct found *found)
 {
+	bool check = !(observer->observed->unchecked & CHECK_BIT(CHECK_KINDS));
 	_cleanup_close_ int object = -1, fd = -1;
 	struct stat st;
 	mode_t before;
 
 	if (!found->exists) {
-		object = permit_open_parent(found->path, found->fd);
+		object = permit_open_parent(observer, found->path, found->fd);
 		fd = object < 0 ? object : create(call, trap, object, found->name, flags);
 	} else {
 		object = permit_open_found(observer, found);
 		if (object < 0 || fstat(object, &st) < 0)
 			return object < 0 ? object : -errno;
 		/* To open a device, or a pipe, is to act on it. */
-		if (!S_ISREG(st.st_mode) &&
+		if (check && !S_ISREG(st.st_mode) &&
 		    !(S_ISDIR(st.st_mode) && (flags & O_TMPFILE) == O_TMPFILE))
 			return -EACCES;
 		before = take_umask(call);
 		fd = reopen(object, flags, mode_of(call, trap));
 		umask(before);
 	}
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)))
+	if (fd >= 0 && (fstat(fd, &st) < 0 || (check && !S_ISREG(st.st_mode))))
 		return -EACCES;
 	return STEAL_FD(fd);
 }
@@ -190,11 +194,25 @@ static int open_in_host(const struct observer *observer, const struct seccomp_no
 	return finish(fd, flags);
 }
 
+/* A file that nobody can execute before its mode is changed, of which we are told. */
+static bool is_data(const struct seccomp_notif *call, const struct trap *trap,
+		    const struct found *found)
+{
+	const mode_t execute = S_IXUSR | S_IXGRP | S_IXOTH;
+
+	return found->exists ? S_ISREG(found->st.st_mode) && !(found->st.st_mode & execute)
+			     : !(mode_of(call, trap) & execute);
+}
+
 void perform_open(struct observer *observer, const struct seccomp_notif *call,
 		  const struct trap *trap, uint64_t flags, const struct found *found,
 		  enum guard guard)
 {
-	bool host = found->granted || hold_needs_host(observer, found->fd, found->path, guard);
+	/* Where something ordinary is made, whether a holder's mount lies over it shows by itself.
+	 */
+	bool ordinary = !found->exists && (guard == GUARD_FREE || guard == GUARD_OPEN);
+	bool host = found->granted ||
+		    (!ordinary && hold_needs_host(observer, found->fd, found->path, guard));
 	mode_t before;
 	int fd;
 
@@ -210,7 +228,8 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 		fd = -EEXIST;
 	} else if (found->exists && S_ISLNK(found->st.st_mode)) {
 		fd = -ELOOP;
-	} else if (found->exists && !S_ISREG(found->st.st_mode)) {
+	} else if (found->exists && !S_ISREG(found->st.st_mode) &&
+		   !(host && observer->observed->unchecked & CHECK_BIT(CHECK_KINDS))) {
 		fd = host && S_ISDIR(found->st.st_mode)
 			     ? (found->granted ? open_in_host(observer, call, trap, flags, found)
 					       : -EOPNOTSUPP)
@@ -232,9 +251,13 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 		fd = reopen(found->fd, flags, 0);
 	} else {
 		fd = create(call, trap, found->fd, found->name, flags);
+		host = fd == -EROFS && hold_needs_host(observer, found->fd, found->path, guard);
+		if (host)
+			fd = open_in_host(observer, call, trap, flags, found);
 	}
 	if (fd >= 0) {
-		fd = answer_with_fd(observer, call->id, fd, flags);
+		fd = is_data(call, trap, found) ? answer_with_data(observer, call->id, fd, flags)
+						: answer_with_fd(observer, call->id, fd, flags);
 		if (fd == 0)
 			return;
 		if (!found->exists && !host) /* without room the kernel makes no file */
@@ -243,11 +266,25 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 	answer(observer, call->id, -fd);
 }
 
+/* The only kind of file that has no name to be judged by, and can be opened again. By now the
+ * number may mean another one, which we must not open for the caller. */
+static bool is_own_pipe(const struct observer *observer, int fd)
+{
+	char link[64], text[16];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return (readlink(link, text, sizeof(text)) > 6 && strncmp(text, "pipe:[", 6) == 0) ||
+	       observer->observed->unchecked & CHECK_BIT(CHECK_KINDS);
+}
+
 void perform_reopen(struct observer *observer, const struct seccomp_notif *call, uint64_t flags,
 		    int number)
 {
 	_cleanup_close_ int copy = caller_fd((pid_t)call->pid, number);
-	int fd = copy < 0 ? -ENOENT : reopen(copy, flags, 0);
+	int fd = copy < 0			      ? -ENOENT
+		 : !still_waiting(observer, call->id) ? -EINTR
+		 : !is_own_pipe(observer, copy)	      ? -ENXIO
+						      : reopen(copy, flags, 0);
 
 	close_fd(&copy);
 	if (fd >= 0)

@@ -57,25 +57,6 @@ void permits_done(struct permits *permits)
 	*permits = (struct permits){0};
 }
 
-/* A kernel's own file system, or what is hidden as a whole. */
-static bool is_beyond(const char *path)
-{
-	return path_is_under(path, "/proc") || path_is_under(path, "/dev") ||
-	       path_is_under(path, "/sys") || path_is_under(path, "/run");
-}
-
-/* In a layer over a cache: what is seen of it inside the host does not have. */
-static bool is_layer(const struct area *area)
-{
-	return area && area->rule && strcmp(area->rule, AREA_LAYER) == 0;
-}
-
-bool permit_never(const struct observer *observer, const char *path)
-{
-	return is_beyond(path) || path_is_among(path, observer->observed->never) ||
-	       is_layer(areas_find(observer->observed->areas, path));
-}
-
 /* Something in the tree that is closed by itself. */
 static bool is_closed_within(const struct observer *observer, const struct permit *permit,
 			     const char *path)
@@ -83,7 +64,7 @@ static bool is_closed_within(const struct observer *observer, const struct permi
 	const struct area *area = areas_find(observer->observed->areas, path);
 
 	return area && strlen(area->path) > strlen(permit->path) &&
-	       (area->state != STATE_WRITABLE || is_layer(area));
+	       (area->state != STATE_WRITABLE || area_is_layer(area));
 }
 
 static bool is_meant(const struct observer *observer, const struct permit *permit, const char *path)
@@ -95,7 +76,7 @@ static bool is_meant(const struct observer *observer, const struct permit *permi
 }
 
 const struct permit *permit_find(const struct observer *observer, enum permit_kind kind,
-				 const char *path)
+				 const char *path, bool whole)
 {
 	const struct permits *permits = &observer->permits;
 
@@ -105,15 +86,16 @@ const struct permit *permit_find(const struct observer *observer, enum permit_ki
 		const struct permit *permit = &permits->items[i];
 
 		if ((permit->kind == kind || permit->kind == PERMIT_WRITE) &&
-		    is_meant(observer, permit, path))
+		    (permit->tree || !whole) && is_meant(observer, permit, path))
 			return permit;
 	}
 	return NULL;
 }
 
-bool permit_covers(const struct observer *observer, enum permit_kind kind, const char *path)
+bool permit_covers(const struct observer *observer, enum permit_kind kind, const char *path,
+		   bool whole)
 {
-	return permit_find(observer, kind, path);
+	return permit_find(observer, kind, path, whole);
 }
 
 const char *permit_tree(const struct observer *observer, const char *path, bool innermost)
@@ -131,8 +113,19 @@ const char *permit_tree(const struct observer *observer, const char *path, bool 
 	return found;
 }
 
-int permit_open_parent(const char *path, int like)
+/* In a granted tree a chroot's own /proc may be mounted, and what is written there as root is
+ * written to the machine. */
+static int refuse_of_kernel(const struct observer *observer, int fd)
 {
+	if (observer->observed->unchecked & CHECK_BIT(CHECK_NEVER) || !never_of_kernel(fd))
+		return fd;
+	close(fd);
+	return -EACCES;
+}
+
+int permit_open_parent(const struct observer *observer, const char *path, int like)
+{
+	bool check = !(observer->observed->unchecked & CHECK_BIT(CHECK_OBJECT));
 	struct stat directory, same;
 	char parent[PATH_MAX];
 	char *slash;
@@ -147,27 +140,28 @@ int permit_open_parent(const char *path, int like)
 	if (fd < 0)
 		return -errno;
 	/* Somebody moves directories, or the sandbox has something else at that name. */
-	if (fstat(fd, &directory) < 0 || fstat(like, &same) < 0 ||
-	    same.st_dev != directory.st_dev || same.st_ino != directory.st_ino) {
+	if (check && (fstat(fd, &directory) < 0 || fstat(like, &same) < 0 ||
+		      same.st_dev != directory.st_dev || same.st_ino != directory.st_ino)) {
 		close(fd);
 		return -ESTALE;
 	}
-	return fd;
+	return refuse_of_kernel(observer, fd);
 }
 
-int permit_open_object(const char *path, const struct stat *same)
+int permit_open_object(const struct observer *observer, const char *path, const struct stat *same)
 {
+	bool check = !(observer->observed->unchecked & CHECK_BIT(CHECK_OBJECT));
 	struct stat st;
 	int fd = sys_openat2(AT_FDCWD, path, O_PATH | O_NOFOLLOW | O_CLOEXEC, RESOLVE_NO_SYMLINKS);
 
 	if (fd < 0)
 		return -errno;
-	if (same &&
+	if (same && check &&
 	    (fstat(fd, &st) < 0 || st.st_dev != same->st_dev || st.st_ino != same->st_ino)) {
 		close(fd);
 		return -ESTALE;
 	}
-	return fd;
+	return refuse_of_kernel(observer, fd);
 }
 
 int permit_open_found(const struct observer *observer, const struct found *found)
@@ -175,5 +169,5 @@ int permit_open_found(const struct observer *observer, const struct found *found
 	const struct area *area = areas_find(observer->observed->areas, found->path);
 	bool masked = area && area->state == STATE_DENIED && strcmp(area->path, found->path) == 0;
 
-	return permit_open_object(found->path, masked ? NULL : &found->st);
+	return permit_open_object(observer, found->path, masked ? NULL : &found->st);
 }

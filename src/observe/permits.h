@@ -39,23 +39,35 @@ bool permits_add(struct permits *permits, const char *permission, size_t number)
 void permits_done(struct permits *permits);
 
 /* What was granted and covers the path; NULL: nothing. A tree does not open what is closed by a
- * name of its own in it, nor what nobody can grant. */
+ * name of its own in it, nor what nobody can grant. whole: a directory that goes with all it holds,
+ * so that a grant of its name alone is not enough. */
 const struct permit *permit_find(const struct observer *observer, enum permit_kind kind,
-				 const char *path);
-bool permit_covers(const struct observer *observer, enum permit_kind kind, const char *path);
+				 const char *path, bool whole);
+bool permit_covers(const struct observer *observer, enum permit_kind kind, const char *path,
+		   bool whole);
 /* The innermost granted path to be written that the path is, or lies in; NULL: none. */
 const char *permit_tree(const struct observer *observer, const char *path, bool innermost);
-/* True if nobody can grant it: ward's own files, what a rule denies, the kernel's own file systems.
- */
+/* True if nobody can grant it: ward's own files, what a rule denies, the kernel's own places. By
+ * whatever mount the path leads there. */
 bool permit_never(const struct observer *observer, const char *path);
+/* True if its name says so. */
+bool never_by_name(const struct observer *observer, const char *path);
+/* True if something of that kind lies in the directory. */
+bool never_below(const struct observer *observer, const char *path);
+/* True for what lies on a file system that is the kernel's own. */
+bool never_of_kernel(int fd);
+bool never_in_kernel(const char *path);
+struct never_places;
+struct never_places *never_new(void);
+void never_done(struct never_places *places);
 
 /* The host's own view of the directory that a path lies in, O_PATH. like: the same directory as the
  * sandbox sees it: another one is -ESTALE. -errno. */
-int permit_open_parent(const char *path, int like);
+int permit_open_parent(const struct observer *observer, const char *path, int like);
 /* The host's own view of what lies there, O_PATH, if it is the same object. same: NULL where the
  * sandbox has a mask at that name. -errno. */
 struct stat;
-int permit_open_object(const char *path, const struct stat *same);
+int permit_open_object(const struct observer *observer, const char *path, const struct stat *same);
 /* The same of what was found. */
 struct found;
 int permit_open_found(const struct observer *observer, const struct found *found);

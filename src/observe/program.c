@@ -246,6 +246,8 @@ static int check_file(int fd, struct stat *ret_st)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	if (fstat(fd, ret_st) < 0)
 		return -errno;
+	if (S_ISLNK(ret_st->st_mode)) /* and was not to be followed */
+		return -ELOOP;
 	return S_ISREG(ret_st->st_mode) && faccessat(AT_FDCWD, link, X_OK, AT_EACCESS) == 0
 		       ? 0
 		       : -EACCES;
@@ -336,6 +338,7 @@ int program_read(const struct observer *observer, const struct seccomp_notif *ca
 	fd = open_program(observer, window.tid, dirfd, path, !(flags & AT_SYMLINK_NOFOLLOW));
 	if (fd < 0)
 		return fd;
+	path_of(fd, ret_program->real);
 	if (dirfd == AT_FDCWD || path[0] == '/')
 		strcpy(ret_program->path, path);
 	else if (snprintf(ret_program->path, sizeof(ret_program->path), "/dev/fd/%d%s%s", dirfd,
@@ -376,5 +379,5 @@ bool program_loaded(pid_t pid, char exe[static PATH_MAX], struct stat *ret_st,
 		return false;
 	for (size_t at = 0; at < length; at += strlen(text + at) + 1)
 		list_add(ret_argv, text + at);
-	return true;
+	return ret_argv->count > 0; /* else it was killed just now */
 }

@@ -155,7 +155,7 @@ static void serve_hidden(struct observer *observer, const struct seccomp_notif *
 			 int error)
 {
 	const struct found *found = &hidden->found;
-	bool granted = permit_covers(observer, PERMIT_READ, found->path);
+	bool granted = permit_covers(observer, PERMIT_READ, found->path, /* whole= */ false);
 	_cleanup_close_ int file = -1;
 
 	/* What is not there was refused to nobody. */

@@ -17,6 +17,8 @@
 
 /* When a caller of which nothing was heard is looked at, at first and at the latest. */
 static const uint64_t look_ns = 4000000, look_most_ns = 128000000;
+/* And where another thread waits for it. */
+static const uint64_t hurry_ns = 500000;
 
 struct seal {
 	pid_t tid, group;
@@ -96,7 +98,38 @@ static void set_timer(const struct seals *seals)
 	(void)timerfd_settime(seals->timer, TFD_TIMER_ABSTIME, &next, NULL);
 }
 
-int seal_put(struct observer *observer, const struct seccomp_notif *call,
+/* True if another thread of the process is in our hands; it is let go as soon as may be. */
+static bool is_busy(struct seals *seals, pid_t tid, pid_t group)
+{
+	bool busy = false;
+
+	for (size_t i = 0; i < seals->count; i++) {
+		if (seals->items[i].group != group || seals->items[i].tid == tid)
+			continue;
+		busy = true;
+		if (seals->items[i].look)
+			seals->items[i].look = MIN(seals->items[i].look, monotonic_ns() + hurry_ns);
+	}
+	return busy;
+}
+
+static int defer(struct seals *seals, const struct seccomp_notif *call, const struct trap *trap,
+		 pid_t group)
+{
+	enum { MOST = 4096 };
+
+	if (seals->deferred_count == MOST)
+		return -EAGAIN;
+	seals->deferred =
+		reallocarray(seals->deferred, seals->deferred_count + 1, sizeof(*seals->deferred));
+	if (!seals->deferred)
+		abort();
+	seals->deferred[seals->deferred_count++] = (struct deferred){*call, trap, group};
+	set_timer(seals);
+	return 1;
+}
+
+int seal_put(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
 	     const struct program *program)
 {
 	struct seals *seals = &observer->seals;
@@ -105,6 +138,8 @@ int seal_put(struct observer *observer, const struct seccomp_notif *call,
 
 	if (group < 0)
 		return -ESRCH;
+	if (is_busy(seals, tid, group))
+		return defer(seals, call, trap, group);
 	/* Ward's end is the end of whoever is not sealed yet. */
 	if (!seal && ptrace(PTRACE_SEIZE, tid, NULL, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0)
 		return errno == ESRCH ? -ESRCH : -EPERM;
@@ -149,7 +184,7 @@ static bool is_approved(struct observer *observer, const struct seal *seal, pid_
 	if (st.st_dev == seal->device && st.st_ino == seal->inode &&
 	    same_words(&argv, &seal->words))
 		return true;
-	if (seal->unknown && exec_allows(observer, exe, &argv))
+	if (seal->unknown && exec_allows(observer, pid, exe, &argv))
 		return true;
 	text = exec_short_text(exe, &argv);
 	(void)ledger_add(&observer->ledger, "exec", text, "execve", rule_other,
@@ -281,6 +316,25 @@ static void look_after(struct seals *seals)
 	}
 }
 
+/* One of each process that is free again. */
+static void serve_deferred(struct observer *observer)
+{
+	struct seals *seals = &observer->seals;
+
+	for (size_t i = 0; i < seals->deferred_count;) {
+		struct deferred deferred = seals->deferred[i];
+		bool waits = still_waiting(observer, deferred.call.id);
+
+		if (waits && is_busy(seals, (pid_t)deferred.call.pid, deferred.group)) {
+			i++;
+			continue;
+		}
+		seals->deferred[i] = seals->deferred[--seals->deferred_count];
+		if (waits)
+			serve_call(observer, &deferred.call, deferred.trap);
+	}
+}
+
 bool seal_serve(struct observer *observer, int fd)
 {
 	struct seals *seals = &observer->seals;
@@ -295,6 +349,7 @@ bool seal_serve(struct observer *observer, int fd)
 	else
 		(void)!read(fd, &times, sizeof(times));
 	hear_all(observer);
+	serve_deferred(observer);
 	look_after(seals);
 	set_timer(seals);
 	return true;
@@ -319,6 +374,7 @@ void seals_done(struct observer *observer)
 	while (seals->count > 0)
 		drop(seals, &seals->items[0]);
 	free(seals->items);
+	free(seals->deferred);
 	list_done(&seals->unsealed);
 	close_fd(&seals->signals);
 	close_fd(&seals->timer);

@@ -13,6 +13,7 @@ enum { ASKING_MOST = 1024, CALLS_MOST = 4096, TEXT = 4200 };
 struct asking {
 	struct asking *next;
 	struct wish wish;
+	struct timespec begun;
 	char operation[16], protocol[8], program[32], host[TARGET_NAME], address[64], warning[512],
 		rule[512], object[TEXT];
 	char *command;
@@ -63,6 +64,7 @@ static struct asking *begin_asking(struct observer *observer, const struct secco
 	if (!asking)
 		abort();
 	asking->wish = *wish;
+	clock_gettime(CLOCK_REALTIME, &asking->begun);
 	asking->wish.number = ++observer->wishes;
 	asking->wish.rule = keep(rule, asking->rule, sizeof(asking->rule));
 	asking->wish.pid = (pid_t)call->pid;
@@ -212,7 +214,7 @@ bool observer_permits(const struct observer *observer, const struct wish *wish)
 		return list_has(&observer->permitted_sockets, wish->object);
 	for (size_t i = 0; i < ELEMENTS(files); i++)
 		if (strcmp(wish->operation, files[i].operation) == 0)
-			return permit_covers(observer, files[i].kind, wish->object);
+			return permit_covers(observer, files[i].kind, wish->object, wish->tree);
 	return false;
 }
 
@@ -248,6 +250,7 @@ void observer_settle(struct observer *observer, uint64_t number, const char *ans
 	write_key(&asking->wish, key);
 	if (granted)
 		list_add(&observer->granted, key);
+	observer->ledger.tried = asking->begun;
 	for (size_t i = 0; i < asking->count; i++) {
 		const struct waiter *waiter = &asking->waiters[i];
 
@@ -261,6 +264,7 @@ void observer_settle(struct observer *observer, uint64_t number, const char *ans
 		serve_call(observer, &waiter->call, waiter->trap);
 		observer->settling = NULL;
 	}
+	observer->ledger.tried = (struct timespec){0};
 	asking_free(asking);
 }
 
@@ -269,6 +273,7 @@ void wish_done(struct observer *observer)
 	while (observer->asking)
 		asking_free(take(observer, &observer->asking));
 	list_done(&observer->granted);
+	never_done(observer->never_places);
 	copies_done(&observer->copies);
 	list_done(&observer->wanted);
 }

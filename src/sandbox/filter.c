@@ -312,7 +312,7 @@ static struct bpf_call calls[] = {
 	{SYS_chown, NOTIFY},
 	{SYS_fchown, ALLOW},
 	{SYS_lchown, NOTIFY},
-	{SYS_umask, ALLOW},
+	{SYS_umask, NOTIFY},
 	{SYS_gettimeofday, ALLOW},
 	{SYS_getrlimit, ALLOW},
 	{SYS_getrusage, ALLOW},

@@ -124,10 +124,11 @@ static int build_proc(const struct ground *ground, struct rung *rung, struct fai
 	}
 	if (ground->uid == 0)
 		return 0;
-	if (mount("/proc/sys", "/proc/sys", NULL, MS_BIND, NULL) < 0 ||
-	    sys_mount_setattr(AT_FDCWD, "/proc/sys", MOUNT_AT_RECURSIVE, MOUNT_RDONLY, 0) < 0)
-		return stage_fail(failure, "closing", "/proc/sys");
-	return 0;
+	if (mount("/proc/sys", "/proc/sys", NULL, MS_BIND, NULL) < 0)
+		return errno == ENOENT ? 0 : stage_fail(failure, "closing", "/proc/sys");
+	return sys_mount_setattr(AT_FDCWD, "/proc/sys", 0, MOUNT_RDONLY, 0) < 0
+		       ? stage_fail(failure, "closing", "/proc/sys")
+		       : 0;
 }
 
 /* What the path is now, and no link on the way: between the decision and this moment another run

@@ -44,24 +44,45 @@ void wall_names(unsigned set, struct list *list)
 
 #ifdef WARD_WITHOUT_WALLS
 /* Only the test program ward-unwalled is built with this; it is never installed. */
-unsigned walls_switched_off(void)
+static const char *const checks[CHECK_COUNT] = {
+	[CHECK_PERFORM] = "perform", [CHECK_OBJECT] = "object", [CHECK_MOVES] = "moves",
+	[CHECK_NEVER] = "never",     [CHECK_KINDS] = "kinds",	[CHECK_NAMES] = "names",
+	[CHECK_HELD] = "held",
+};
+
+static unsigned switched_off(const char *const *words, unsigned count)
 {
 	const char *off = getenv("WARD_WALLS_OFF");
 	unsigned set = 0;
 
-	for (unsigned wall = 0; off && wall < WALL_COUNT; wall++) {
-		const char *at = strstr(off, names[wall]);
-		size_t length = strlen(names[wall]);
+	for (unsigned i = 0; off && i < count; i++) {
+		const char *at = strstr(off, words[i]);
+		size_t length = strlen(words[i]);
 
-		for (; at; at = strstr(at + 1, names[wall]))
+		for (; at; at = strstr(at + 1, words[i]))
 			if ((at == off || at[-1] == ',') &&
 			    (at[length] == ',' || at[length] == '\0'))
-				set |= WALL_BIT(wall);
+				set |= 1u << i;
 	}
 	return set;
 }
+
+unsigned walls_switched_off(void)
+{
+	return switched_off(names, WALL_COUNT);
+}
+
+unsigned checks_switched_off(void)
+{
+	return switched_off(checks, CHECK_COUNT);
+}
 #else
 unsigned walls_switched_off(void)
+{
+	return 0;
+}
+
+unsigned checks_switched_off(void)
 {
 	return 0;
 }

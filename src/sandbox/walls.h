@@ -42,3 +42,19 @@ unsigned walls_named(const struct list *names);
 /* The walls that may not be built in this process: none, except in the test program that shows that
  * an attack is real. */
 unsigned walls_switched_off(void);
+
+/* What the supervisor looks at before it does what was granted. No walls: nothing stands behind
+ * them. */
+enum check {
+	CHECK_PERFORM, /* a granted call is done on what was looked at, and never goes on */
+	CHECK_OBJECT,  /* the host has the same object at that name */
+	CHECK_MOVES,   /* nothing is moved or linked to where more may be done to it */
+	CHECK_NEVER,   /* what nobody can grant */
+	CHECK_KINDS,   /* only files are handed in */
+	CHECK_NAMES,   /* a name is no pattern */
+	CHECK_HELD,    /* names that run programs are guarded in a granted tree, too */
+	CHECK_COUNT,
+};
+#define CHECK_BIT(check) (1u << (check))
+/* Those that are not made in this process: all are, with the same exception. */
+unsigned checks_switched_off(void);

@@ -189,6 +189,7 @@ static inline int sys_landlock_restrict(int ruleset)
 
 #define NOTIFY_SET_FLAGS    _IOW('!', 4, uint64_t) /* Linux 6.6 */
 #define NOTIFY_SYNC_WAKE_UP 1ul
+#define NOTIFY_ADDFD_SEND   2u /* Linux 5.14 */
 
 static inline int sys_seccomp(unsigned operation, unsigned flags, void *args)
 {

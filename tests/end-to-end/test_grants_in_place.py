@@ -333,6 +333,34 @@ def test_what_the_walls_have_ends_the_run_with_it(desk, other, outside):
     assert (outside / 'file').read_text() == 'x\nx\n'
 
 
+@pytest.mark.parametrize('act, permission, more, wanted', [
+    ('mkdir $O/new && touch $O/new/x && rm -f $O/new/x && rmdir $O/new', 'write $O/new/**', 'touch $O/other', 'write $O/other'),
+    ('rm -f $O/old && [ ! -e $O/old ]', 'delete $O/old', 'echo x > $O/old', 'write $O/old'),
+], ids=['new', 'delete'])
+def test_always_gives_what_was_shown_and_no_more(desk, outside, act, permission, more, wanted):
+    """Also where it is not there when the next run starts, or may only be deleted."""
+    npm = desk.ward.file(desk.ward.place / 'bin' / 'npm', f'#!/bin/sh\n{act} && echo all m""ade\n'.replace('$O', str(outside)), 0o755)
+    desk.does(f'PATH={npm.parent}:$PATH')
+    for turn in range(2):
+        (outside / 'old').write_text('old')
+        desk.ward.person.own(outside / 'old')
+        desk.sendline('ward run -- npm install')
+        if turn == 0:
+            asked(desk, gives(permission.replace('$O', str(outside))))
+            press(desk, 'a', 'y')
+        desk.expect_exact('all made')
+        assert turn == 0 or 'ward asks' not in desk.before
+        desk.ready()
+    (outside / 'old').write_text('old')
+    desk.ward.person.own(outside / 'old')
+    npm.write_text(f'#!/bin/sh\n{more}\n'.replace('$O', str(outside)))
+    desk.sendline('ward run -- npm install')
+    asked(desk, gives(wanted.replace('$O', str(outside))))
+    press(desk, 'n')
+    desk.ready()
+    assert (outside / 'old').read_text() == 'old' and not (outside / 'other').exists()
+
+
 @pytest.mark.parametrize('name', ['a*', '[x]', 'q?', '**', '$HOME'])
 def test_a_name_is_itself_and_no_pattern(desk, outside, name):
     desk.ward.file('act.py', 'import sys, os\nfor n in sys.argv[2:]:\n    try: open(sys.argv[1] + "/" + n, "w").close(); print("made", n)\n'

@@ -305,6 +305,23 @@ def test_below_a_masked_directory(desk, vault, what):
             assert path.lstat().st_uid == desk.ward.person.uid
 
 
+def test_what_a_directory_does_not_show(desk, vault):
+    """Something in the masked directory is open, so that it shows that and nothing else."""
+    traced(desk, '''p = sys.argv[1]
+assert os.listdir(p) == ["sso"] and open(p + "/sso/token").read() == "token\\n"
+print("read", open(p + "/credentials").read())
+open(p + "/credentials", "a").write("more")
+open(p + "/new", "w").write("new"); os.unlink(p + "/new")
+try: open(p + "/none")
+except OSError as e: print("got", errno.errorcode[e.errno])''', vault, flags=f'--read {vault}/sso')
+    for question in f'to read {vault}/credentials', f'to write {vault}/credentials', f'to write {vault}/new':
+        asked(desk, question)
+        press(desk, 'y')
+    desk.expect_exact('got ENOENT')
+    finish(desk)
+    assert (vault / 'credentials').read_text() == 'secret\nmore' and not (vault / 'new').exists()
+
+
 def test_changes_below_wait_without_tracing_too(desk, vault):
     python(desk, 'open(sys.argv[1] + "/new", "w").write("new"); print("went" + " on")', vault)
     asked(desk, f'to write {vault}/new')

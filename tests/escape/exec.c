@@ -17,7 +17,7 @@ extern char **environ;
 /* Seen by the racer, in this process, and by those that execute. */
 static struct shared {
 	char path[64], word[64];
-	char *argv[3];
+	char *argv[4];
 } * shared;
 
 static const char *marker, *harmless; /* of one length */
@@ -113,6 +113,54 @@ static void *rewrite_path(void *data)
 		moment();
 	}
 	return data;
+}
+
+/* A format that only the machine may know, so that nobody can say what will be loaded. */
+static void *rewrite_unknown(void *data)
+{
+	for (;;) {
+		strcpy(shared->path, "unknown-place");
+		moment();
+		strcpy(shared->path, TOUCH);
+		moment();
+	}
+	return data;
+}
+
+static int rewritten_unknown(char **arguments)
+{
+	int fd = open("unknown-place", O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+
+	(void)!write(fd, "no format\n", 10);
+	close(fd);
+	prepare(arguments);
+	shared->argv[0] = (char *)"unknown";
+	return race(rewrite_unknown, execute);
+}
+
+/* The same, and what is loaded then loads the program. */
+static void *rewrite_to_loader(void *data)
+{
+	for (;;) {
+		strcpy(shared->path, "unknown-place");
+		moment();
+		strcpy(shared->path, "/lib64/ld-linux-x86-64.so.2");
+		moment();
+	}
+	return data;
+}
+
+static int rewritten_to_loader(char **arguments)
+{
+	int fd = open("unknown-place", O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+
+	(void)!write(fd, "no format\n", 10);
+	close(fd);
+	prepare(arguments);
+	shared->argv[0] = (char *)"unknown";
+	shared->argv[1] = (char *)TOUCH;
+	shared->argv[2] = shared->word;
+	return race(rewrite_to_loader, execute);
 }
 
 static int rewritten_path(char **arguments)
@@ -299,6 +347,8 @@ static int by_interpreter(char **arguments)
 static const struct attack attacks[] = {
 	{"rewritten-words", 1, rewritten_words},
 	{"rewritten-path", 1, rewritten_path},
+	{"rewritten-unknown", 1, rewritten_unknown},
+	{"rewritten-to-loader", 1, rewritten_to_loader},
 	{"rewritten-pointers", 1, rewritten_pointers},
 	{"rewritten-by-thread", 1, rewritten_by_thread},
 	{"swapped-directory", 1, swapped_directory},

@@ -2,13 +2,11 @@
 """Attacks on rules about programs: what is loaded must be what was looked at. Each must fail; the races must succeed
 without the seal, the others without a supervisor that sees programs start."""
 
-import json
-
 import pytest
 
 from conftest import REFUSED, SUCCEEDED
 
-RACES = ("rewritten-words rewritten-path rewritten-pointers rewritten-by-thread swapped-directory changed-directory "
+RACES = ("rewritten-words rewritten-path rewritten-unknown rewritten-to-loader rewritten-pointers rewritten-by-thread swapped-directory changed-directory "
          "swapped-file").split()
 OTHER_WAYS = "other-name symbolic-link by-loader by-interpreter".split()
 

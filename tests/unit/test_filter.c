@@ -614,6 +614,26 @@ static void traced_reads_are_shown_and_nothing_else(void **state)
 	}
 }
 
+/* Changes the table for good, as well. */
+static void programs_are_shown_where_a_rule_is_about_them(void **state)
+{
+	static struct filter shown, alone;
+	const int calls[] = {SYS_execve, SYS_execveat};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(calls); i++)
+		assert_int_equal(ask(calls[i], 1, 2, 3, 4, 5), ALLOW);
+	filter_trap_programs();
+	shown.length = filter_build(true, &unchanged, NULL, shown.program);
+	alone.length = filter_build(false, &unchanged, NULL, alone.program);
+	for (size_t i = 0; i < ELEMENTS(calls); i++) {
+		struct seccomp_data data = {.nr = calls[i], .arch = AUDIT_ARCH_X86_64};
+
+		assert_int_equal(bpf_run(shown.program, shown.length, &data), NOTIFY);
+		assert_int_equal(bpf_run(alone.program, alone.length, &data), ALLOW);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -632,6 +652,7 @@ int main(void)
 		cmocka_unit_test(no_policy_opens_what_is_never_given),
 		cmocka_unit_test(names_are_checked_with_words),
 		cmocka_unit_test(traced_reads_are_shown_and_nothing_else),
+		cmocka_unit_test(programs_are_shown_where_a_rule_is_about_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

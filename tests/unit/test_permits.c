@@ -48,6 +48,7 @@ static int begin(void **state)
 				     .fixed = &fixed,
 				     .answers = {has_changed, still_holds, NULL}};
 	observer = (struct observer){.observed = &observed,
+				     .never_places = never_new(),
 				     .epoll = epoll_create1(0),
 				     .terms.timer = -1,
 				     .lent_epoll = -1};
@@ -59,6 +60,7 @@ static int end(void **state)
 	(void)state;
 	terms_done(&observer);
 	lent_done(&observer);
+	never_done(observer.never_places);
 	list_done(&observer.granted);
 	ledger_done(&observer.ledger);
 	close_fd(&observer.epoll);
@@ -77,7 +79,7 @@ static void give(const char *permission, const char *grant, int64_t expires)
 
 static bool may(enum permit_kind kind, const char *path)
 {
-	return permit_covers(&observer, kind, path);
+	return permit_covers(&observer, kind, path, /* whole= */ false);
 }
 
 static void a_path_is_itself_and_nothing_else(void **state)
@@ -93,6 +95,38 @@ static void a_path_is_itself_and_nothing_else(void **state)
 	give("delete /srv/old", NULL, 0);
 	assert_true(may(PERMIT_DELETE, "/srv/old"));
 	assert_false(may(PERMIT_WRITE, "/srv/old"));
+}
+
+static void a_directory_goes_with_all_it_holds_only_as_a_tree(void **state)
+{
+	(void)state;
+	give("write /srv/directory", NULL, 0);
+	assert_true(may(PERMIT_WRITE, "/srv/directory"));
+	assert_false(permit_covers(&observer, PERMIT_DELETE, "/srv/directory", /* whole= */ true));
+	give("delete /srv/directory/**", NULL, 0);
+	assert_true(permit_covers(&observer, PERMIT_DELETE, "/srv/directory", /* whole= */ true));
+	assert_false(permit_covers(&observer, PERMIT_WRITE, "/srv/directory", /* whole= */ true));
+}
+
+static void what_nobody_can_grant_is_known_in_any_case(void **state)
+{
+	(void)state;
+	list_add(&never, "/srv/home/.local/state/ward");
+	give("write /srv/home/**", NULL, 0);
+	assert_true(may(PERMIT_WRITE, "/srv/home/file"));
+	assert_false(may(PERMIT_WRITE, "/srv/home/.local/state/ward/audit.log"));
+	assert_false(may(PERMIT_WRITE, "/srv/home/.Local/state/WARD/audit.log"));
+	assert_true(may(PERMIT_WRITE, "/srv/home/.local/state/wardrobe"));
+	assert_true(never_below(&observer, "/srv/home/.local"));
+	assert_false(never_below(&observer, "/srv/home/other"));
+}
+
+static void files_of_the_kernel_are_known_by_their_file_system(void **state)
+{
+	(void)state;
+	assert_true(never_in_kernel("/proc/self/status"));
+	assert_true(never_in_kernel("/sys/kernel/none"));
+	assert_false(never_in_kernel("/var/tmp/none"));
 }
 
 static void a_tree_is_said_to_be_one(void **state)
@@ -209,6 +243,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_path_is_itself_and_nothing_else, begin, end),
+		cmocka_unit_test_setup_teardown(a_directory_goes_with_all_it_holds_only_as_a_tree,
+						begin, end),
+		cmocka_unit_test_setup_teardown(what_nobody_can_grant_is_known_in_any_case, begin,
+						end),
+		cmocka_unit_test_setup_teardown(files_of_the_kernel_are_known_by_their_file_system,
+						begin, end),
 		cmocka_unit_test_setup_teardown(a_tree_is_said_to_be_one, begin, end),
 		cmocka_unit_test_setup_teardown(a_name_with_the_characters_of_patterns_is_itself,
 						begin, end),

@@ -483,6 +483,86 @@ static void deny_beats_ask_beats_allow_and_the_last_layer_speaks(void **state)
 	assert_null(match(policy, "git status $X"));
 }
 
+/* The file of the rule that a program with these names and words meets, "" for none. */
+static const char *started(const struct policy *policy, const char *real, const char *path,
+			   const char *words)
+{
+	_cleanup_free_ char *copy = strdup(words);
+	_cleanup_list_ struct list argv = {0};
+	const char *names[] = {real, path, NULL};
+	char *rest = copy, *word;
+	const struct rule *rule;
+
+	while ((word = strsep(&rest, " ")))
+		list_add(&argv, word);
+	names[2] = argv.items[0];
+	rule = policy_match_started(policy, names, ELEMENTS(names), argv.items, argv.count);
+	return rule ? rule->why : "";
+}
+
+static void a_program_that_is_started_is_known_by_any_of_its_names(void **state)
+{
+	static const struct {
+		const char *real, *path, *words, *why;
+	} cases[] = {
+		{"/usr/bin/git", "/usr/bin/git", "git push", "push"},
+		{"/usr/bin/git", "/bin/git", "git -C x push origin", "push"},
+		{"/usr/bin/git", "/usr/bin/git", "git status", ""},
+		{"/usr/bin/git", "./innocent", "innocent push", "push"},
+		{"/usr/bin/true", "./git", "git push", "push"},
+		{"/usr/bin/true", "./true", "git push", "push"},
+		{"/usr/bin/true", "./true", "true push", ""},
+		/* What they run is started by itself. */
+		{"/usr/bin/env", "/usr/bin/env", "env git push", ""},
+		{"/usr/bin/timeout", "/usr/bin/timeout", "timeout 5 git push", ""},
+		/* But not by these. */
+		{"/bin/busybox", "/bin/busybox", "busybox rm -rf x", "remove"},
+		{"/bin/busybox", "/bin/rm", "rm -rf x", "remove"},
+		{"/opt/tool", "/opt/tool", "tool", "path"},
+		{"/opt/other/tool", "./tool", "./tool", ""},
+		{"/opt/x", "/opt/x", "x --force", "option"},
+		/* Words are what they are: nothing is left to be expanded. */
+		{"/usr/bin/git", "git", "git $WORD", ""},
+		{"/usr/bin/git", "git", "git ", ""},
+		{"/usr/bin/sh", "sh", "sh > out", ""},
+		{"/usr/bin/sh", "sh", "sh A=1", ""},
+	};
+	struct world *world = *state;
+	_cleanup_policy_ struct policy *policy = NULL;
+
+	put(world->system, "rules:\n"
+			   "  - {command: git push, do: ask, why: push}\n"
+			   "  - {command: git, do: allow, why: all}\n"
+			   "  - {command: rm -rf, do: deny, why: remove}\n"
+			   "  - {command: /opt/tool, do: deny, why: path}\n"
+			   "  - {command: '* --force', do: ask, why: option}\n"
+			   "  - {command: '* > out', do: deny, why: target}\n"
+			   "  - {command: A=1 sh, do: deny, why: variable}\n"
+			   "  - {command: '*', do: ask, why: everything}\n");
+	policy = load(world);
+	assert_true(policy_has_rules_for_programs(policy));
+	for (size_t i = 0; i < ELEMENTS(cases); i++) {
+		const char *why = started(policy, cases[i].real, cases[i].path, cases[i].words);
+
+		if (strcmp(why, cases[i].why) != 0)
+			fail_msg("%s %s: '%s', not '%s'", cases[i].real, cases[i].words, why,
+				 cases[i].why);
+	}
+}
+
+static void only_rules_that_ask_or_deny_are_about_programs(void **state)
+{
+	struct world *world = *state;
+	_cleanup_policy_ struct policy *policy = NULL;
+
+	put(world->system, "rules:\n"
+			   "  - {command: git push, do: allow}\n"
+			   "  - {command: '* > out', do: deny, why: target}\n"
+			   "  - {command: '*', do: ask, why: everything}\n");
+	policy = load(world);
+	assert_false(policy_has_rules_for_programs(policy));
+}
+
 static void a_guess_is_known_as_one(void **state)
 {
 	struct world *world = *state;
@@ -927,6 +1007,8 @@ int main(void)
 		in_world(later_layers_are_laid_over_earlier_ones),
 		in_world(deny_beats_ask_beats_allow_and_the_last_layer_speaks),
 		in_world(a_guess_is_known_as_one),
+		in_world(a_program_that_is_started_is_known_by_any_of_its_names),
+		in_world(only_rules_that_ask_or_deny_are_about_programs),
 		in_world(a_project_can_only_narrow_until_it_is_trusted),
 		in_world(stricter_ways_of_asking_are_taken_from_a_project),
 		in_world(trust_lasts_until_the_file_changes),

@@ -241,13 +241,16 @@ static void shut_down_in(const struct observer *observer, pid_t pid)
 	while (fds && seen++ < FDS_MOST && (entry = readdir(fds))) {
 		ssize_t length = readlinkat(dirfd(fds), entry->d_name, link, sizeof(link) - 1);
 		unsigned long long inode;
+		struct stat st;
 		int copy;
 
 		link[MAX(length, 0)] = '\0';
 		if (sscanf(link, "socket:[%llu]", &inode) != 1 || !is_recalled(observer, inode))
 			continue;
 		copy = caller_fd(pid, atoi(entry->d_name));
-		if (copy >= 0)
+		/* The number may have become another process's meanwhile. */
+		if (copy >= 0 && fstat(copy, &st) == 0 && S_ISSOCK(st.st_mode) &&
+		    is_recalled(observer, st.st_ino))
 			(void)shutdown(copy, SHUT_RDWR);
 		close_copy(&copy);
 	}

@@ -66,14 +66,16 @@ void probe_forget(struct observer *observer, const struct target *target)
 void probe_note(struct observer *observer)
 {
 	for (struct probe *probe = observer->probes; probe; probe = probe->next) {
-		struct denial *denial = ledger_add(
-			&observer->ledger, "connect", probe->target.object, probe->trap->name,
-			probe->rule, *probe->program ? probe->program : NULL);
+		struct denial *denial;
 
-		if (denial && denial->count == 1)
-			denial->first = denial->last = probe->time;
+		observer->ledger.tried = probe->time;
+		denial = ledger_add(&observer->ledger, "connect", probe->target.object,
+				    probe->trap->name, probe->rule,
+				    *probe->program ? probe->program : NULL);
+
 		ledger_add_target(denial, target_host(&probe->target), probe->target.literal,
 				  probe->target.port, "udp");
 	}
+	observer->ledger.tried = (struct timespec){0};
 	probe_forget(observer, NULL);
 }

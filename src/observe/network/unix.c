@@ -97,6 +97,8 @@ static int allowed_host_socket(const struct observer *observer, const char *path
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	length = readlink(link, real, PATH_MAX - 1);
 	real[MAX(length, 0)] = '\0';
+	if (real[0] != '/') /* by a number, and that one of ours */
+		return -1;
 	for (size_t i = 0; i < observer->observed->sockets->count; i++)
 		if (strcmp(observer->observed->sockets->items[i], real) == 0)
 			return STEAL_FD(fd);
@@ -213,7 +215,7 @@ void bind_unix(struct observer *observer, const struct seccomp_notif *call, cons
 		 * path. */
 		strcpy(by_name.sun_path, found.name);
 		if (judgement == JUDGED_GRANTED)
-			host = permit_open_parent(found.path, found.fd);
+			host = permit_open_parent(observer, found.path, found.fd);
 		at = judgement == JUDGED_GRANTED ? host : found.fd;
 		mask_before = umask(caller_umask((pid_t)call->pid));
 		r = fchdir(at) < 0 || bind(fd, (struct sockaddr *)&by_name, sizeof(by_name)) < 0

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads that call again and again: what is the same each time is kept. To look a thread up in
+ * /proc, and to read its umask there, takes longer than to make a file for it.
+ *
+ * A thread is known by a pidfd, so its number cannot become somebody else's unnoticed. */
+#pragma once
+
+#include <sys/types.h>
+
+/* A call of that thread came; before anything else here is asked about it. */
+void face_called(pid_t tid);
+/* O_PATH of its directory in /proc, borrowed until the next call; -1 where none is kept. It is that
+ * of the thread, or of one that had its number and is gone: then nothing can be found in it. */
+int face_directory(pid_t tid);
+
+mode_t caller_umask(pid_t tid);
+/* The thread is about to set its umask, and that of all with which it shares it. */
+void face_sets_umask(pid_t tid, mode_t mask);
+
+void face_forget_all(void);
