@@ -20,8 +20,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+/* The one in the other, so that they go together: each time takes the kernel a while. */
 #define SLOT_PLACE STORE "/slot"
-#define HOME_PLACE STORE "/home"
+#define HOME_PLACE SLOT_PLACE "/upper"
 
 /* "volatile" leaves a mark, so that nobody takes the layer for one that survived a loss of power.
  * Caches do not promise that. */
@@ -141,9 +142,7 @@ static int open_overlay(const struct sandbox *sandbox, int slot)
 	close_fd(&upper);
 	close_fd(&work);
 	/* Only of a mount with a place a part can be cloned. */
-	if (overlay >= 0 &&
-	    (mkdir(HOME_PLACE, 0700) < 0 ||
-	     sys_move_mount(overlay, "", AT_FDCWD, HOME_PLACE, MOUNT_FROM_EMPTY) < 0))
+	if (overlay >= 0 && sys_move_mount(overlay, "", AT_FDCWD, HOME_PLACE, MOUNT_FROM_EMPTY) < 0)
 		close_fd(&overlay);
 	return overlay;
 }
@@ -218,8 +217,6 @@ uint64_t stage_caches(const struct sandbox *sandbox, unsigned walls, int trees[s
 		if (trees[i] >= 0)
 			standing |= UINT64_C(1) << i;
 	}
-	if (overlay >= 0)
-		(void)umount2(HOME_PLACE, MNT_DETACH);
 	if (slot >= 0)
 		(void)umount2(SLOT_PLACE, MNT_DETACH);
 	close_fd(&overlay);
