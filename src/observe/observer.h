@@ -59,12 +59,18 @@ struct observer {
 	size_t probe_count;
 	struct asking *asking; /* calls that wait for an answer, the oldest first */
 	size_t asking_count;
-	uint64_t wishes;		     /* how many there were */
-	struct list wanted;		     /* what was asked for so far, each once */
-	uint64_t wanted_at[WISHES_A_SECOND]; /* and the last of it, when */
-	const char *silenced;		     /* why nothing more is asked for; NULL */
-	const char *settling;		     /* the answer that a call is served again with; NULL */
-	struct terms terms;		     /* what answers gave; and from it: */
+	uint64_t wishes; /* how many there were */
+	struct wanted {
+		char *key;
+		uint64_t last; /* monotonic */
+		bool answered;
+	} wanted[WISHES_MOST]; /* what was asked for so far, each once */
+	size_t wanted_count;
+	unsigned asked;			    /* how often a person could have been asked */
+	uint64_t asked_at[WISHES_A_SECOND]; /* and the last times */
+	const char *silenced;		    /* why nothing more is asked for; NULL */
+	const char *settling;		    /* the answer that a call is served again with; NULL */
+	struct terms terms;		    /* what answers gave; and from it: */
 	struct host_rules permitted;
 	struct list permitted_sockets;
 	struct permits permits;		   /* of files */
@@ -109,6 +115,7 @@ enum trap_kind {
 	TRAP_CUT,	   /* a file's length */
 	TRAP_CHANGE,	   /* an existing object's mode, owner, times, attributes */
 	TRAP_CHANGE_BY_FD, /* the same of what an fd is open on */
+	TRAP_ACCESS,	   /* a question whether it could be written */
 	TRAP_ALLOCATE,	   /* space without a write */
 	TRAP_UMASK,	   /* what is made for the caller must have it */
 	TRAP_CONNECT,
@@ -130,7 +137,7 @@ struct trap {
 	enum trap_kind kind;
 	int8_t directory, path, directory2, path2;
 	int8_t flags;	/* open: the open flags, else AT_ flags */
-	int8_t mode;	/* chmod: the new mode */
+	int8_t mode;	/* chmod: the new mode; access: what is asked */
 	bool no_follow; /* the call itself never follows a link at the end */
 };
 
@@ -221,6 +228,8 @@ int open_setting(pid_t tid, const char *path, uint64_t flags);
 void perform_reopen(struct observer *observer, const struct seccomp_notif *call, uint64_t flags,
 		    int fd);
 
+void serve_access(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap);
 void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		 const struct trap *trap);
 /* Performs fchmod, where mounts stand and decide; false: nothing was answered. */
