@@ -255,15 +255,15 @@ static void serve_remove(struct observer *observer, const struct seccomp_notif *
 	if (!find_spot(observer, call, trap, trap->directory, trap->path, &spot))
 		return;
 	parent = spot.parent;
+	if (!spot.exists) { /* on a read-only mount the kernel would not even look */
+		answer(observer, call->id, ENOENT);
+		return;
+	}
 	if (!judge_spot(observer, call, trap, TRAP_REMOVE, &spot))
 		return;
 	guard = hold_judge(observer, spot.path);
 	if (!spot.granted && !hold_needs_host(observer, spot.parent, spot.path, guard)) {
 		answer_continue(observer, call->id);
-		return;
-	}
-	if (!spot.exists) { /* where all is read-only, the kernel would not even look */
-		answer(observer, call->id, ENOENT);
 		return;
 	}
 	/* As it would end anyway: git tries whether its own directory is empty. */
@@ -366,6 +366,17 @@ static bool may_be_moved(const struct observer *observer, const struct spot *fro
 	return directory && !permit_covers(observer, PERMIT_WRITE, to->path, /* whole= */ true);
 }
 
+/* A directory that would come to the other side of the walls is not moved whatever is answered, so
+ * nobody is asked: programs copy it then, and that is asked about. */
+static bool crosses(const struct observer *observer, const struct spot *from, const struct spot *to)
+{
+	const char *rule = NULL;
+
+	return S_ISDIR(from->st.st_mode) &&
+	       !(observer->observed->unchecked & CHECK_BIT(CHECK_MOVES)) &&
+	       may_write(observer, from->path, &rule) != may_write(observer, to->path, &rule);
+}
+
 static int rename_at(const struct observer *observer, const struct spot *from, enum guard source,
 		     const struct spot *to, enum guard target, unsigned flags)
 {
@@ -410,6 +421,10 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	parent2 = to.parent;
 	if (!from.exists) {
 		answer(observer, call->id, ENOENT);
+		return;
+	}
+	if (observer->observed->asks && crosses(observer, &from, &to)) {
+		answer(observer, call->id, EXDEV);
 		return;
 	}
 	if (!judge_spot(observer, call, trap, TRAP_REMOVE, &from) ||

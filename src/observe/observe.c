@@ -57,6 +57,9 @@ static const struct trap traps[] = {
 	{SYS_removexattr, "removexattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, false},
 	{SYS_lremovexattr, "lremovexattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, true},
 	{SYS_umask, "umask", TRAP_UMASK, -1, -1, -1, -1, -1, -1, false},
+	{SYS_access, "access", TRAP_ACCESS, -1, 0, -1, -1, -1, 1, false},
+	{SYS_faccessat, "faccessat", TRAP_ACCESS, 0, 1, -1, -1, -1, 2, false},
+	{439, "faccessat2", TRAP_ACCESS, 0, 1, -1, -1, 3, 2, false},
 	{SYS_fallocate, "fallocate", TRAP_ALLOCATE, -1, -1, -1, -1, 1, -1, false},
 	{SYS_connect, "connect", TRAP_CONNECT, -1, -1, -1, -1, -1, -1, false},
 	{SYS_bind, "bind", TRAP_BIND, -1, -1, -1, -1, -1, -1, false},
@@ -202,6 +205,8 @@ void serve_call(struct observer *observer, const struct seccomp_notif *call,
 		serve_umask(observer, call);
 	else if (trap->kind == TRAP_EXEC)
 		serve_exec(observer, call, trap);
+	else if (trap->kind == TRAP_ACCESS)
+		serve_access(observer, call, trap);
 	else if (trap->kind == TRAP_PROCESS)
 		serve_processes(observer, call, trap);
 	else if (trap->kind == TRAP_LISTEN || trap->kind == TRAP_INTERFACE)
@@ -352,13 +357,17 @@ static void end_run(struct observer *observer)
  */
 static void serve_streak(struct observer *observer)
 {
-	struct pollfd next = {.fd = observer->observed->listener, .events = POLLIN};
+	const struct observed *observed = observer->observed;
+	struct pollfd fds[1 + ELEMENTS(observed->outputs)] = {{observed->listener, POLLIN, 0}};
 	uint64_t end = monotonic_ns() + streak_ns;
 
-	while (observer->together && poll(&next, 1, WAIT_MS) > 0 && next.revents & POLLIN) {
-		receive(observer);
-		if (monotonic_ns() >= end)
+	while (observer->together && monotonic_ns() < end) {
+		for (size_t i = 0; i < ELEMENTS(observed->outputs); i++)
+			fds[1 + i] = (struct pollfd){
+				observed->outputs[i] ? *observed->outputs[i] : -1, POLLIN, 0};
+		if (poll(fds, ELEMENTS(fds), WAIT_MS) <= 0 || !(fds[0].revents & POLLIN))
 			return;
+		receive(observer);
 	}
 }
 

@@ -115,6 +115,7 @@ enum trap_kind {
 	TRAP_CUT,	   /* a file's length */
 	TRAP_CHANGE,	   /* an existing object's mode, owner, times, attributes */
 	TRAP_CHANGE_BY_FD, /* the same of what an fd is open on */
+	TRAP_ACCESS,	   /* a question whether it could be written */
 	TRAP_ALLOCATE,	   /* space without a write */
 	TRAP_UMASK,	   /* what is made for the caller must have it */
 	TRAP_CONNECT,
@@ -136,7 +137,7 @@ struct trap {
 	enum trap_kind kind;
 	int8_t directory, path, directory2, path2;
 	int8_t flags;	/* open: the open flags, else AT_ flags */
-	int8_t mode;	/* chmod: the new mode */
+	int8_t mode;	/* chmod: the new mode; access: what is asked */
 	bool no_follow; /* the call itself never follows a link at the end */
 };
 
@@ -227,6 +228,8 @@ int open_setting(pid_t tid, const char *path, uint64_t flags);
 void perform_reopen(struct observer *observer, const struct seccomp_notif *call, uint64_t flags,
 		    int fd);
 
+void serve_access(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap);
 void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		 const struct trap *trap);
 /* Performs fchmod, where mounts stand and decide; false: nothing was answered. */

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 #include <netinet/in.h>
 
 #ifndef __x86_64__
@@ -78,6 +79,8 @@ static const struct bpf_rule fchmod_mode[] = {
  * through, which no race can exchange: nothing that the supervisor could add. Where there are no
  * mounts all of them are shown (filter_rung.c). */
 static const struct bpf_rule times_of_path[] = {{1, BPF_NOT_NULL, 0, 0, NOTIFY}, END};
+static const struct bpf_rule access_mode[] = {{1, BPF_ANY_BITS, W_OK, 0, NOTIFY}, END};
+static const struct bpf_rule accessat_mode[] = {{2, BPF_ANY_BITS, W_OK, 0, NOTIFY}, END};
 static const struct bpf_rule creat_mode[] = {{1, BPF_ANY_BITS, SET_ID, 0, REFUSE}, END};
 static const struct bpf_rule mknod_mode[] = {{1, BPF_ANY_BITS, SET_ID, 0, REFUSE}, END};
 static const struct bpf_rule mknodat_mode[] = {{2, BPF_ANY_BITS, SET_ID, 0, REFUSE}, END};
@@ -599,6 +602,17 @@ void filter_trap_reads(void)
 			calls[i].rules = calls[i].number == SYS_open ? open_flags_traced
 								     : openat_flags_traced;
 		}
+}
+
+/* What a mount alone decides has nobody to wait for. */
+void filter_trap_wishes(void)
+{
+	trap_call(SYS_fchmod);
+	for (size_t i = 0; i < ELEMENTS(calls); i++)
+		if (calls[i].number == SYS_access)
+			calls[i].rules = access_mode;
+		else if (calls[i].number == SYS_faccessat || calls[i].number == SYS_faccessat2)
+			calls[i].rules = accessat_mode;
 }
 
 void filter_trap_programs(void)

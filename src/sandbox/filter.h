@@ -38,6 +38,9 @@ void filter_trap_allocation(void);
 void filter_trap_messages(void);
 /* And every open, for reading as well; but for those with O_PATH, by which nothing is read. */
 void filter_trap_reads(void);
+/* And, where somebody can be asked, changes of a mode by fd and questions whether something could
+ * be written. */
+void filter_trap_wishes(void);
 /* And every start of a program. */
 void filter_trap_programs(void);
 /* With notify off, calls that the supervisor would be shown simply meet the other walls. rung: NULL

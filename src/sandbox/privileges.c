@@ -168,6 +168,8 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 		filter_trap_messages();
 	if (sandbox->trap_reads && notify)
 		filter_trap_reads();
+	if (sandbox->trap_wishes && notify)
+		filter_trap_wishes();
 	if (sandbox->trap_programs && notify)
 		filter_trap_programs();
 	r = filter_build(notify, &sandbox->filter, lost ? &needs : NULL, program);

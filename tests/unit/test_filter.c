@@ -634,6 +634,44 @@ static void programs_are_shown_where_a_rule_is_about_them(void **state)
 	}
 }
 
+/* And this. */
+static void what_can_wait_is_shown_where_somebody_can_be_asked(void **state)
+{
+	static struct filter shown, alone;
+	static const struct {
+		int number;
+		uint64_t second, third;
+		uint32_t before, after;
+	} cases[] = {
+		{SYS_access, W_OK, 0, ALLOW, NOTIFY},
+		{SYS_access, R_OK | W_OK, 0, ALLOW, NOTIFY},
+		{SYS_access, R_OK | X_OK, W_OK, ALLOW, ALLOW},
+		{SYS_faccessat, 1, W_OK, ALLOW, NOTIFY},
+		{SYS_faccessat, W_OK, R_OK, ALLOW, ALLOW},
+		{SYS_faccessat2, 1, W_OK | X_OK, ALLOW, NOTIFY},
+		{SYS_faccessat2, 1, 0, ALLOW, ALLOW},
+		{SYS_fchmod, 0644, 0, ALLOW, NOTIFY},
+		{SYS_fchmod, 04644, 0, REFUSE, REFUSE},
+		{SYS_utimensat, 0, 0, ALLOW, ALLOW},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(cases); i++)
+		assert_int_equal(ask(cases[i].number, 1, cases[i].second, cases[i].third, 0, 0),
+				 cases[i].before);
+	filter_trap_wishes();
+	shown.length = filter_build(true, &unchanged, NULL, shown.program);
+	alone.length = filter_build(false, &unchanged, NULL, alone.program);
+	for (size_t i = 0; i < ELEMENTS(cases); i++) {
+		struct seccomp_data data = {.nr = cases[i].number, .arch = AUDIT_ARCH_X86_64};
+
+		data.args[1] = cases[i].second;
+		data.args[2] = cases[i].third;
+		assert_int_equal(bpf_run(shown.program, shown.length, &data), cases[i].after);
+		assert_int_equal(bpf_run(alone.program, alone.length, &data), cases[i].before);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -653,6 +691,7 @@ int main(void)
 		cmocka_unit_test(names_are_checked_with_words),
 		cmocka_unit_test(traced_reads_are_shown_and_nothing_else),
 		cmocka_unit_test(programs_are_shown_where_a_rule_is_about_them),
+		cmocka_unit_test(what_can_wait_is_shown_where_somebody_can_be_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
