@@ -430,14 +430,15 @@ static void apply_exactly(const char *permission, const char *pattern, const str
 
 	if (!path)
 		return;
-	exists = realpath(path, real);
+	exists = realpath(path, real) && lstat(path, &st) == 0;
 	/* A link that came since leads somewhere else. */
 	if (exists && strcmp(real, path) != 0)
 		return;
 	/* A mount would outlive its time, let more be done than to delete, open all of a directory,
 	 * and has nothing to lie on. */
-	if (!reads && (permission[0] == 'd' || !exists || (grant && grant->expires) ||
-		       (!tree && lstat(path, &st) == 0 && S_ISDIR(st.st_mode)))) {
+	if (reads ? grant && exists && verdict->trace_reads && S_ISREG(st.st_mode)
+		  : permission[0] == 'd' || !exists || (grant && grant->expires) ||
+			    (!tree && S_ISDIR(st.st_mode))) {
 		give(permission, grant, &permissions->given);
 		return;
 	}

@@ -155,7 +155,8 @@ static void serve_hidden(struct observer *observer, const struct seccomp_notif *
 			 int error)
 {
 	const struct found *found = &hidden->found;
-	bool granted = permit_covers(observer, PERMIT_READ, found->path, /* whole= */ false);
+	const struct permit *granted =
+		permit_find(observer, PERMIT_READ, found->path, /* whole= */ false);
 	_cleanup_close_ int file = -1;
 
 	/* What is not there was refused to nobody. */
@@ -171,15 +172,17 @@ static void serve_hidden(struct observer *observer, const struct seccomp_notif *
 		return;
 	}
 	file = open_hidden(hidden);
-	if (granted)
+	if (granted) {
+		terms_use(observer, granted->number, call->id);
 		hand_in(observer, call, flags, file);
-	else if (file < 0)
+	} else if (file < 0) {
 		refuse(observer, call, trap, "read", found->path, rule_native, error);
-	else if (found->st.st_size > COPY_MOST)
+	} else if (found->st.st_size > COPY_MOST) {
 		refuse(observer, call, trap, "read", found->path, hidden->rule, error);
-	else
+	} else {
 		refuse_file(observer, call, trap, "read", found->path, /* tree= */ false,
 			    hidden->rule, error);
+	}
 }
 
 /* The innermost mask at or above the path hides it; a text that is shown in its place does not. */

@@ -60,9 +60,9 @@ def other(plain, world):
     screen.close(force=True)
 
 
-def tries(desk, what, *arguments):
+def tries(desk, what, *arguments, flags=''):
     desk.ward.file('tries.py', TRIES + f'attempt(lambda: {what})\n')
-    desk.sendline('ward run -- /usr/bin/python3 -I tries.py ' + ' '.join(map(str, arguments)))
+    desk.sendline(f'ward run {flags} -- /usr/bin/python3 -I tries.py ' + ' '.join(map(str, arguments)))
 
 
 def for_a_time(desk, text):
@@ -72,6 +72,10 @@ def for_a_time(desk, text):
     time.sleep(0.6)  # a line is ended by a key that is pressed alone
     desk.send('\r')
     desk.expect_exact('yes, for')
+
+
+def gives(permission):
+    return f'yes gives  {permission}\r\n'
 
 
 def stop(desk):
@@ -238,6 +242,25 @@ def test_a_connection_that_cannot_be_found_ends_the_run(desk, other, world):
     assert desk.last_code() == 126
     result = last_result(desk.ward)
     assert result['error']['kind'] == 'rejected' and result['attempts'][0]['denials'][0]['answer'] == 'granted'
+
+
+def test_somebody_takes_back_what_may_be_read(desk, other):
+    """Where reading is watched the mask stays, in later runs of the session as well."""
+    secret = desk.ward.file('.env', 'KEY=1\n', 0o600)
+    for turn in range(2):
+        tries(desk, 'open(".env").read()', flags='--trace-reads')
+        if turn == 0:
+            asked(desk, gives(f'read {secret}'))
+            press(desk, 's')
+        desk.expect_exact('now works')
+        if turn == 0:
+            stop(desk)
+    revoke(other)
+    asked(desk, gives(f'read {secret}'))
+    press(desk, 'n')
+    desk.expect_exact('now EACCES')
+    stop(desk)
+    assert last_result(desk.ward)['error'] is None
 
 
 def test_somebody_takes_a_socket_back(desk, other):
@@ -430,10 +453,6 @@ for path in sys.argv[1:]:
 def makes(desk, *paths):
     desk.ward.file('makes.py', MAKES)
     desk.sendline('ward run -- /usr/bin/python3 -I makes.py ' + ' '.join(map(str, paths)))
-
-
-def gives(permission):
-    return f'yes gives  {permission}\r\n'
 
 
 def test_a_yes_can_be_to_the_directory(desk, outside):
