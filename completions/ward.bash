@@ -29,11 +29,11 @@ _ward()
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} at words
 	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --deny --net --allow-socket --allow-host --deny-host --publish
 		--allow-syscall --deny-syscall --require --memory --processes --cpu --cpu-time --disk --files --timeout --idle --output --env
-		--keep-env --approval --sandbox --profile --policy --agent --session --tool --call-id --turn --reason '
+		--keep-env --caches --approval --sandbox --profile --policy --agent --session --tool --call-id --turn --reason '
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy grants session serve hook --help --version' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy grants session caches serve hook --help --version' -- "$word")
 		return
 	fi
 
@@ -62,6 +62,7 @@ _ward()
 			;;
 		--level) words='none restricted' ;;
 		--approval) words='never on-failure on-request unless-trusted' ;;
+		--caches) words='private off' ;;
 		--sandbox) words='auto require forbid' ;;
 		--profile) words='agent code code-net' ;;
 		--policy)
@@ -120,6 +121,7 @@ _ward()
 	policy) words='check show sets trust untrust --help' ;;
 	grants) words='--json --session revoke' ;;
 	session) words='--json end' ;;
+	caches) words='--json clear --all' ;;
 	serve) words='--stdio' ;;
 	*) return ;;
 	esac

@@ -331,6 +331,8 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.cwd = request->cwd,
 		.writable = &flow->masks.writable,
 		.tmp = flow->session.tmp,
+		.caches = &flow->caches,
+		.cache_lock = -1,
 		.users = buffer_text(&flow->users),
 		.groups = buffer_text(&flow->groups),
 		.argv = flow->prepared.argv.items,
@@ -368,6 +370,8 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 			r = make_own_places(permissions, ret_error);
 		if (r == 0 && flow->verdict.level != LEVEL_NONE)
 			r = find_masks(&search, &flow->masks, ret_error);
+		if (r == 0)
+			flow_open_caches(flow, sandbox);
 		if (r == 0 && !flow->begun)
 			r = flow_record_start(flow, ret_error);
 		if (r == 0 && round == 0)
@@ -394,8 +398,10 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		if (mask_hides(&flow->masks.items[i]) && flow->masks.items[i].kind != MASK_TEXT)
 			list_add(&flow->mask_paths, flow->masks.items[i].path);
 	flow->traced = sandbox->trap_reads && flow->entry.listener >= 0;
-	if (r == 0)
+	if (r == 0) {
+		flow_note_caches(flow);
 		flow_notice_walls(flow);
+	}
 	return r;
 }
 
@@ -437,6 +443,9 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.tmp = flow->entry.lost & WALL_BIT(WALL_TMP) ? flow->session.tmp : NULL,
 		.areas = &flow->masks.areas,
 		.guarded = flow->entry.walls & WALL_BIT(WALL_GUARD) ? &flow->masks.trees : NULL,
+		.outputs = {flow->streams.output[0] ? &flow->streams.output[0]->from : NULL,
+			    flow->streams.output[1] ? &flow->streams.output[1]->from : NULL,
+			    &flow->entry.terminal},
 		.closed_proc = flow->entry.walls & WALL_BIT(WALL_PROC) && flow->identity.uid == 0,
 		.own_mounts = flow->masks.guarded && (flow->entry.walls & masked) == masked,
 		.company = flow->company,
@@ -570,6 +579,7 @@ static void forget_attempt(struct flow *flow)
 	prepared_done(&flow->prepared);
 	masks_done(&flow->masks);
 	list_done(&flow->mask_paths);
+	list_done(&flow->caches);
 	list_done(&flow->writable);
 	for (size_t i = 0; i < ELEMENTS(outputs); i++) {
 		free(outputs[i]->data);
@@ -707,8 +717,10 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 			&flow->result->attempts[flow->result->attempt_count - 1], &notices);
 	for (size_t i = 0; i < notices.count; i++)
 		flow_say(flow, "%s", notices.items[i]);
-	if (flow->session.fresh)
+	if (flow->session.fresh) {
 		session_sweep(flow->own_state); /* a new one begins: others may have ended */
+		cache_sweep(flow->own_state);
+	}
 	return 0;
 }
 
@@ -725,6 +737,7 @@ void flow_run(const struct request *request, const struct audience *audience,
 	id_make(run_id);
 	ret_result->run = strdup(run_id);
 	flow.entry = ENTRY_NONE;
+	flow.cache_slot = CACHE_SLOT_NONE;
 	flow.streams.terminal = -1;
 	flow.streams.input_file = -1;
 	memset(flow.streams.close_after_start, -1, sizeof(flow.streams.close_after_start));
@@ -737,6 +750,7 @@ void flow_run(const struct request *request, const struct audience *audience,
 	observer_free(flow.observer);
 	publish_done(&flow.published);
 	entry_done(&flow.entry);
+	cache_close(&flow.cache_slot); /* nothing is mounted from it any more */
 	cgroup_free(flow.group);
 	streams_done(&flow.streams);
 	prepared_done(&flow.prepared);
@@ -746,6 +760,7 @@ void flow_run(const struct request *request, const struct audience *audience,
 	grants_done(&flow.grants);
 	list_done(&flow.granted);
 	list_done(&flow.kept);
+	list_done(&flow.for_good);
 	list_done(&flow.asked);
 	list_done(&flow.refused);
 	list_done(&flow.remarks);
@@ -754,6 +769,8 @@ void flow_run(const struct request *request, const struct audience *audience,
 	audit_close(flow.audit);
 	masks_done(&flow.masks);
 	list_done(&flow.mask_paths);
+	list_done(&flow.caches);
+	free(flow.cache_home);
 	list_done(&flow.writable);
 	list_done(&flow.program_rules);
 	list_done(&flow.candidates);

@@ -85,6 +85,8 @@ static int settle(struct flow *flow, const char *stage, const struct ask *questi
 			list_add(&flow->granted, grants->items[i]);
 		if (kept && !list_has(&flow->kept, grants->items[i]))
 			list_add(&flow->kept, grants->items[i]);
+		if (answer->scope == SCOPE_ALWAYS && !list_has(&flow->for_good, grants->items[i]))
+			list_add(&flow->for_good, grants->items[i]);
 	}
 	return 0;
 }
@@ -151,6 +153,25 @@ static void rules_done(struct rules *rules)
 	list_done(&rules->extents);
 }
 
+/* Of two rules about one kind of command the one in front counts alone: a new one holds what the
+ * one before it gave, too. Caller frees. */
+static char *make_rule(const struct flow *flow, const struct list *grants, const char *why)
+{
+	const struct rule *before = flow->policy && flow->plan.count
+					    ? policy_match(flow->policy, &flow->plan.commands[0], 0)
+					    : NULL;
+	bool same = before && before->kind == VERDICT_ALLOW &&
+		    strcmp(before->pattern, flow->key.covers) == 0;
+	const struct list *parts[] = {same ? &before->permissions : NULL, &flow->for_good, grants};
+	_cleanup_list_ struct list all = {0};
+
+	for (size_t p = 0; p < ELEMENTS(parts); p++)
+		for (size_t i = 0; parts[p] && i < parts[p]->count; i++)
+			if (!list_has(&all, parts[p]->items[i]))
+				list_add(&all, parts[p]->items[i]);
+	return remember_rule(VERDICT_ALLOW, flow->key.covers, &all, why);
+}
+
 static void offer_rules(const struct flow *flow, struct ask *question, struct rules *rules)
 {
 	/* A rule about a program is lifted by changing that rule. */
@@ -168,13 +189,11 @@ static void offer_rules(const struct flow *flow, struct ask *question, struct ru
 		return;
 	question->always_file = rules->file;
 	if (harmless)
-		question->always_rule = rules->always =
-			remember_rule(VERDICT_ALLOW, flow->key.covers, question->grants, why);
+		question->always_rule = rules->always = make_rule(flow, question->grants, why);
 	for (size_t i = 0; harmless && i < question->extent_count; i++) {
 		struct extent *extent = &question->extents[i];
 
-		list_take(&rules->extents,
-			  remember_rule(VERDICT_ALLOW, flow->key.covers, extent->grants, why));
+		list_take(&rules->extents, make_rule(flow, extent->grants, why));
 		extent->rule = rules->extents.items[i];
 	}
 	if (question->kind != ASK_IN_PLACE)

@@ -10,6 +10,7 @@
 #include "flow.h"
 #include "observe/observe.h"
 #include "record/audit.h"
+#include "record/caches.h"
 #include "record/events.h"
 #include "record/session.h"
 #include "run/mode.h"
@@ -39,6 +40,7 @@ struct flow {
 	const struct policy *policy;
 	struct approval_key key;
 	struct grants grants;	    /* the session's answers so far */
+	struct list for_good;	    /* and those that a rule was written for */
 	struct list kept;	    /* those of the granted that are remembered */
 	struct stat answers;	    /* the file of the session's answers, as it was when read */
 	bool answers_changed;	    /* since the observer was told */
@@ -71,6 +73,12 @@ struct flow {
 	bool traced;		    /* what is read is shown to it */
 	struct published published; /* until the observer has it */
 	struct run *run;	    /* while it is served */
+
+	/* Layers over caches. */
+	struct cache_slot cache_slot; /* where they are kept; empty: not asked for yet */
+	struct list caches;	      /* that get one in this attempt */
+	char *cache_home;	      /* in which they lie, links in it resolved */
+	bool caches_read_only;
 };
 
 /* flow.c: one line for a person; a decision added to the result; a record appended, body taken
@@ -102,6 +110,10 @@ void flow_limit_sandbox(const struct flow *flow, struct sandbox *sandbox);
 /* What of them nothing could hold. */
 void flow_warn_limits(struct flow *flow);
 
+/* flow_caches.c: which caches get a layer, for the sandbox; and when it stands, what the observer
+ * must know of them. */
+void flow_open_caches(struct flow *flow, struct sandbox *sandbox);
+void flow_note_caches(struct flow *flow);
 /* flow_grants.c: reads the session's answers again where they have changed. Those that cannot be
  * read hold no longer. */
 void flow_recall(struct flow *flow);

@@ -5,14 +5,19 @@
 #include "machine.h"
 #include "output.h"
 #include "verbs.h"
+#include "../../src/base/io.h"
+#include "../../src/base/path.h"
 #include "../../src/flow.h"
 #include "../../src/record/session.h"
 #include "../../src/record/state.h"
 #include "../../src/sandbox/ladder.h"
+#include "../../src/sandbox/sandbox.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char help[] =
 	"usage: ward doctor [--json]\n"
@@ -59,6 +64,8 @@ static void make_request(const struct bait *bait, const char *session, struct re
 	request->has_approval = true;
 	request->session = strdup(session);
 	request->tool = strdup("ward doctor");
+	request->caches = CACHES_OFF; /* nothing is to be kept for it */
+	request->has_caches = true;
 	request->limits.time_ns = 60ull * 1000 * 1000 * 1000;
 	request->json = request->no_pty = true;
 }
@@ -99,6 +106,27 @@ static void look_outside(const struct bait *bait, struct finding *findings)
 	}
 }
 
+/* Layers over caches are no wall, and are tried apart: where the state lies. 0 or -errno. */
+static int try_layers(const char *state)
+{
+	static const char *const parts[] = {"lower", "upper", "work"};
+	_cleanup_free_ char *place = NULL;
+	int r;
+
+	if (asprintf(&place, "%s/doctor-%d", state, getpid()) < 0)
+		abort();
+	r = mkdir(place, 0700) < 0 ? -errno : 0;
+	for (size_t i = 0; i < ELEMENTS(parts) && r == 0; i++) {
+		_cleanup_free_ char *part = path_resolve(place, NULL, parts[i]);
+
+		r = mkdir(part, 0700) < 0 ? -errno : 0;
+	}
+	if (r == 0)
+		r = sandbox_try_layer(place);
+	(void)remove_tree(AT_FDCWD, place);
+	return r;
+}
+
 static json_t *texts(const struct list *list)
 {
 	json_t *array = json_array();
@@ -135,7 +163,7 @@ static json_t *missing_to_json(unsigned lost)
 }
 
 static void show_json(const struct machine *machine, const struct finding *findings,
-		      struct rung rung, bool held)
+		      struct rung rung, int layers, bool held)
 {
 	_cleanup_list_ struct list stood = {0};
 	_cleanup_free_ char *lost = ladder_explain(rung.lost, rung.abi, NETWORK_NONE);
@@ -144,12 +172,13 @@ static void show_json(const struct machine *machine, const struct finding *findi
 	wall_names(rung.walls, &stood);
 	for (size_t i = 0; i < probe_count; i++)
 		json_array_append_new(walls, finding_to_json(&probes[i], &findings[i]));
-	object = json_pack(
-		"{s:b, s:o, s:o, s:o, s:o, s:s, s:i, s:{s:s, s:o}, s:o}", "held", held, "walls",
-		walls, "stood", texts(&stood), "missing", missing_to_json(rung.lost), "lost",
-		lost ? json_string(lost) : json_null(), "kernel", machine->kernel, "landlock",
-		machine->landlock, "cgroup", "version", machine->cgroup, "controllers",
-		texts(&machine->controllers), "groups", texts(&machine->groups));
+	object = json_pack("{s:b, s:o, s:o, s:o, s:o, s:s, s:i, s:{s:s, s:o}, s:o, s:b}", "held",
+			   held, "walls", walls, "stood", texts(&stood), "missing",
+			   missing_to_json(rung.lost), "lost",
+			   lost ? json_string(lost) : json_null(), "kernel", machine->kernel,
+			   "landlock", machine->landlock, "cgroup", "version", machine->cgroup,
+			   "controllers", texts(&machine->controllers), "groups",
+			   texts(&machine->groups), "caches", layers == 0);
 	output_json(object);
 	json_decref(object);
 }
@@ -208,8 +237,19 @@ static void show_missing(unsigned lost)
 	}
 }
 
+static void show_layers(int layers)
+{
+	char how[128] = "a layer of the workspace's own over those in the home directory";
+
+	if (layers < 0)
+		snprintf(how, sizeof(how), "no layers over them, they stay read-only: %s",
+			 strerror(-layers));
+	show_row("caches", layers < 0 ? COLOUR_YELLOW : COLOUR_GREEN,
+		 layers < 0 ? "not here" : "layered", how);
+}
+
 static void show_table(const struct machine *machine, const struct finding *findings,
-		       struct rung rung)
+		       struct rung rung, int layers)
 {
 	size_t open = 0;
 
@@ -227,6 +267,7 @@ static void show_table(const struct machine *machine, const struct finding *find
 		else
 			show_row(probes[i].wall, COLOUR_YELLOW, "not here", finding->how);
 	}
+	show_layers(layers);
 	show_missing(rung.lost);
 	putchar('\n');
 	if (rung.lost || rung.abi < LANDLOCK_WHOLE) {
@@ -278,12 +319,14 @@ static int examine(bool json)
 	struct bait bait = {0};
 	struct rung rung;
 	bool held = true;
-	int r;
+	int r, layers = 0;
 
 	output_begin();
 	result_init(&result);
 	machine_look(&machine);
 	r = state_directory(&state, &error);
+	if (r == 0 && (r = state_directory_make(state, &error)) == 0)
+		layers = try_layers(state);
 	if (r == 0 && (r = bait_lay(state, &bait, &error)) == 0 &&
 	    (r = run_probes(&bait, state, &result, &error)) == 0) {
 		rung = ladder_last();
@@ -294,9 +337,9 @@ static int examine(bool json)
 			held = held && !did_not_hold(&findings[i]);
 		}
 		if (json)
-			show_json(&machine, findings, rung, held);
+			show_json(&machine, findings, rung, layers, held);
 		else
-			show_table(&machine, findings, rung);
+			show_table(&machine, findings, rung, layers);
 	} else if (!json) {
 		show_machine(&machine);
 	}

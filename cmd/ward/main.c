@@ -37,6 +37,7 @@ static const struct {
 	{"audit", verb_audit, "verify or export the audit log"},
 	{"grants", verb_grants, "list the answers that still hold, or take one back"},
 	{"session", verb_session, "list sessions, or end one with its answers and its /tmp"},
+	{"caches", verb_caches, "list what is kept of caches for each workspace, or remove it"},
 	{"policy", verb_policy, "check, show or trust the policy files"},
 	{"hook", verb_hook, "answer the hook of a coding agent, on standard input"},
 	{"serve", verb_serve, "take requests as JSON-RPC, one a line, on standard input"},
@@ -52,7 +53,7 @@ static void print_help(void)
 	printf("\n`ward VERB --help` says more. Examples:\n\n"
 	       "  ward run -- make\n"
 	       "  ward run -c 'git status | head -3'\n"
-	       "  ward run --write ~/.cache/pip -- pip --version\n"
+	       "  ward run --allow-host registry:npm -- npm ci\n"
 	       "  ward show last\n");
 }
 

@@ -26,6 +26,9 @@ const char options_help[] =
 	"  --publish PORT[:INSIDE]  a port of the sandbox on this machine's loopback\n"
 	"  --allow-socket S       a unix socket of the host: docker (equal to root), x11 ... or a "
 	"path\n"
+	"  --caches private|off   the workspace's own layer over caches in the home directory "
+	"(default),\n"
+	"                         or none: they cannot be written then\n"
 	"  --allow-syscall NAME   a system call that commands do not have otherwise\n"
 	"  --deny-syscall NAME    a system call that this command is not to have\n"
 	"  --require WALL         run only if this wall stands\n"
@@ -76,6 +79,7 @@ const struct option options_table[] = {
 	{"--level", LEVEL, offsetof(struct request, level)},
 	{"--net", NETWORK, offsetof(struct request, network)},
 	{"--approval", APPROVAL, offsetof(struct request, approval)},
+	{"--caches", CACHES, offsetof(struct request, caches)},
 	{"--sandbox", PREFERENCE, offsetof(struct request, sandbox)},
 	{"--escalated", FLAG, offsetof(struct request, escalated)},
 	{"--policy", PLACE, offsetof(struct request, policy)},
@@ -202,6 +206,13 @@ static int set(const struct option *option, const char *value, struct request *r
 				    value);
 		*(enum approval *)field = (enum approval)found;
 		request->has_approval = true;
+		return 0;
+	case CACHES:
+		found = caches_from_name(value);
+		if (found < 0)
+			return fail(ret_error, E_USAGE, "'%s' is not private or off", value);
+		*(enum caches *)field = (enum caches)found;
+		request->has_caches = true;
 		return 0;
 	case PREFERENCE:
 		found = preference_from_name(value);

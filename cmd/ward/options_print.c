@@ -76,6 +76,9 @@ static const char *const *words_of(const struct option *option, const struct req
 	case APPROVAL:
 		one[0] = request->has_approval ? approval_name(request->approval) : NULL;
 		break;
+	case CACHES:
+		one[0] = request->has_caches ? caches_name(request->caches) : NULL;
+		break;
 	case PREFERENCE:
 		one[0] = request->sandbox != PREFERENCE_AUTO ? preference_name(request->sandbox)
 							     : NULL;

@@ -16,6 +16,7 @@ enum kind {
 	LEVEL,
 	NETWORK,
 	APPROVAL,
+	CACHES,
 	PREFERENCE,
 	VARIABLE, /* NAME=VALUE into a list */
 	HOST,	  /* into a list */

@@ -78,6 +78,8 @@ int policy_to_request(const struct policy *policy, const struct request *flags,
 	add_variables(&ret_request->environment, &sandbox->set_env, &flags->environment);
 	choose_limits(&sandbox->limits, &flags->limits, &ret_request->limits);
 	ret_request->has_level = ret_request->has_network = ret_request->has_approval = true;
+	ret_request->has_caches = flags->has_caches || sandbox->has_caches;
+	ret_request->caches = flags->has_caches ? flags->caches : sandbox->caches;
 	ret_request->level = flags->has_level ? flags->level : sandbox->level;
 	ret_request->network = flags->has_network ? flags->network : sandbox->network;
 	ret_request->approval = flags->has_approval ? flags->approval : policy->approval;

@@ -143,6 +143,8 @@ static void print_sandbox(const char *indent, const struct sandbox_policy *sandb
 		printf("%senvironment:\n", indent);
 	print_list(deeper, "keep", &sandbox->keep_env);
 	print_variables(indent, &sandbox->set_env);
+	if (sandbox->has_caches)
+		printf("%scaches: %s\n", indent, caches_name(sandbox->caches));
 	print_list(indent, "require", &sandbox->require);
 	if (sandbox->has_trace_reads)
 		printf("%strace_reads: %s\n", indent, sandbox->trace_reads ? "true" : "false");
@@ -234,6 +236,7 @@ static json_t *sandbox_object(const struct sandbox_policy *sandbox)
 	json_put_list(environment, "keep", &sandbox->keep_env);
 	json_put_list(environment, "set", &sandbox->set_env);
 	json_put(object, "environment", environment);
+	json_put_text(object, "caches", caches_name(sandbox->caches));
 	json_put_list(object, "require", &sandbox->require);
 	json_put(object, "trace_reads", json_boolean(sandbox->trace_reads));
 	json_put_list(calls, "allow", &sandbox->allow_calls);

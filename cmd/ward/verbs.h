@@ -12,4 +12,5 @@ int verb_serve(int argc, char **argv);
 int verb_hook(int argc, char **argv);
 int verb_grants(int argc, char **argv);
 int verb_session(int argc, char **argv);
+int verb_caches(int argc, char **argv);
 int verb_doctor(int argc, char **argv);

@@ -177,6 +177,11 @@ const struct area *areas_find(const struct areas *areas, const char *path)
 	return found;
 }
 
+bool area_is_layer(const struct area *area)
+{
+	return area && area->rule && strcmp(area->rule, AREA_LAYER) == 0;
+}
+
 void areas_done(struct areas *areas)
 {
 	for (size_t i = 0; i < areas->count; i++) {

@@ -79,9 +79,13 @@ struct areas {
 
 /* The rule of an area that is the sandbox's own: what is there was made inside. */
 #define AREA_PRIVATE "the session's own"
+/* And of a layer over a cache: the host's view of a path in it is something else. */
+#define AREA_LAYER "the workspace's own layer"
 
 /* rule: NULL where none is behind it. */
 void areas_add(struct areas *areas, const char *path, enum state state, const char *rule);
 /* The innermost area that path lies in; NULL: none. */
 const struct area *areas_find(const struct areas *areas, const char *path);
+/* True for a layer over a cache. area: NULL for none. */
+bool area_is_layer(const struct area *area);
 void areas_done(struct areas *areas);

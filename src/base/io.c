@@ -191,7 +191,12 @@ static int remove_entries(struct removal *removal, int fd, unsigned depth)
 
 int remove_tree(int dirfd, const char *name)
 {
-	struct removal removal = {.left = REMOVE_MOST};
+	return remove_tree_part(dirfd, name, REMOVE_MOST);
+}
+
+int remove_tree_part(int dirfd, const char *name, unsigned most)
+{
+	struct removal removal = {.left = most};
 	_cleanup_close_ int top = -1;
 	unsigned moved;
 	struct stat st;

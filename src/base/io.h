@@ -16,3 +16,5 @@ int make_directories(const char *path, mode_t mode);
 /* rm -rf of dirfd/name, never across a symlink or a mount, at most a million entries; 0 or -errno.
  */
 int remove_tree(int dirfd, const char *name);
+/* The same, at most so many entries: -EFBIG where something is left. */
+int remove_tree_part(int dirfd, const char *name, unsigned most);

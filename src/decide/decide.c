@@ -2,6 +2,7 @@
 /* Policy, assessment, flags and remembered answers brought together into one verdict. The caller's
  * flags are the caller's own word and are laid over the policy. */
 #include "decide.h"
+#include "caches.h"
 #include "network.h"
 #include "permissions.h"
 #include "policy.h"
@@ -345,6 +346,14 @@ static enum approval choose_approval(const struct request *request, const struct
 	return request->approval;
 }
 
+/* Another program's wish can only narrow. */
+static enum caches choose_caches(const struct request *request, const struct sandbox_policy *policy)
+{
+	if (!request->has_caches || (request->foreign && request->caches == CACHES_PRIVATE))
+		return policy->caches;
+	return request->caches;
+}
+
 int decide(const struct matter *matter, struct verdict *ret_verdict, struct error **ret_error)
 {
 	static const struct sandbox_policy nothing;
@@ -419,6 +428,10 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 	    getenv("SSH_AUTH_SOCK"))
 		list_add_printf(&verdict.permissions.environment, "SSH_AUTH_SOCK=%s",
 				getenv("SSH_AUTH_SOCK"));
+	if (verdict.level == LEVEL_NONE || choose_caches(request, policy) == CACHES_OFF)
+		list_done(&verdict.permissions.caches);
+	else
+		caches_choose(surroundings->home, &verdict.permissions);
 	*ret_verdict = verdict;
 	return 0;
 }
@@ -445,6 +458,7 @@ void verdict_done(struct verdict *verdict)
 	list_done(&permissions->own);
 	list_done(&permissions->not_deny_names);
 	list_done(&permissions->by_products);
+	list_done(&permissions->caches);
 	givens_done(&permissions->given);
 	givens_done(&permissions->fixed);
 	list_done(&permissions->sockets);

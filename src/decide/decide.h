@@ -21,6 +21,8 @@ struct permissions {
 	struct list never; /* paths and patterns that no answer opens: ward's own, and what was said
 			      to be closed or read-only */
 	struct list by_products; /* patterns of what is not worth a question */
+	struct list caches; /* in the home, to get a layer of the workspace's own; those that are
+			       there */
 	struct list own; /* directories of ward's own: a name that is not there could be made by the
 			    command where that is writable */
 	struct givens given; /* what answers gave and is carried out call by call, so that it ends

@@ -229,6 +229,7 @@ static const struct key sandbox_keys[] = {
 	{"require", read_list, SET_REQUIRE},
 	{"syscalls", read_calls, 0},
 	{"trace_reads", read_value, SET_TRACE_READS},
+	{"caches", read_value, SET_CACHES},
 };
 
 static int read_sandbox(struct reading *reading, const struct node *node, enum setting_kind kind)

@@ -153,6 +153,11 @@ static enum network network_now(const struct policy *policy, const struct sandbo
 								   : base;
 }
 
+static enum caches caches_now(const struct policy *policy, const struct sandbox_policy *target)
+{
+	return target->has_caches ? target->caches : policy->sandbox.caches;
+}
+
 static void set_variable(struct list *list, const char *text)
 {
 	size_t name = strcspn(text, "=") + 1;
@@ -213,6 +218,8 @@ static bool narrows(struct policy *policy, struct profile *profile, const struct
 		return (enum level)setting->number >= level_now(policy, target);
 	case SET_NETWORK:
 		return (enum network)setting->number <= network_now(policy, target);
+	case SET_CACHES:
+		return (enum caches)setting->number >= caches_now(policy, target);
 	case SET_TRACE_READS: /* the more is seen, the less is guessed */
 		return setting->number || !trace_now(policy, target);
 	case SET_READ_ONLY: /* see apply() */
@@ -259,6 +266,9 @@ static void apply(struct policy *policy, struct sandbox_policy *target,
 	} else if (setting->kind == SET_NETWORK) {
 		target->has_network = true;
 		target->network = (enum network)setting->number;
+	} else if (setting->kind == SET_CACHES) {
+		target->has_caches = true;
+		target->caches = (enum caches)setting->number;
 	} else if (setting->kind == SET_TRACE_READS) {
 		target->has_trace_reads = true;
 		target->trace_reads = setting->number != 0;
@@ -355,6 +365,8 @@ void merge_end(struct policy *policy)
 
 		whole.level = level_now(policy, own);
 		whole.has_level = own->has_level || base->has_level;
+		whole.caches = caches_now(policy, own);
+		whole.has_caches = own->has_caches || base->has_caches;
 		whole.trace_reads = trace_now(policy, own);
 		whole.has_trace_reads = own->has_trace_reads || base->has_trace_reads;
 		whole.network = network_now(policy, own);
@@ -394,6 +406,7 @@ static void clamp(struct sandbox_policy *sandbox, const struct sandbox_policy *t
 	sandbox->level = MAX(sandbox->level, trusted->level);
 	sandbox->trace_reads |= trusted->trace_reads;
 	sandbox->network = MIN(sandbox->network, trusted->network);
+	sandbox->caches = MAX(sandbox->caches, trusted->caches);
 	for (enum setting_kind kind = 0; kind < SET_PROFILE; kind++) {
 		uint64_t *limit = limit_of(&sandbox->limits, kind);
 

@@ -3,6 +3,7 @@
  * are built from. */
 #include "permissions.h"
 #include "byproducts.h"
+#include "caches.h"
 #include "network.h"
 #include "secrets.h"
 #include "sockets.h"
@@ -80,9 +81,9 @@ static bool may_hold(const struct listing *listing, const char *path)
 	return listing->closed || list_has(&listing->names, first);
 }
 
-/* Most places in the table do not exist: one reading of the home directory, and of the two in it
+/* Most places in the tables do not exist: one reading of the home directory, and of the two in it
  * that most of them would lie in, spares a look at each. */
-static void deny_home(const char *home, struct permissions *permissions)
+static void deny_home(const char *home, bool own, struct permissions *permissions)
 {
 	static const char *const places[] = {".config", ".local/share", "."};
 	enum { ITSELF = ELEMENTS(places) - 1 };
@@ -107,6 +108,8 @@ static void deny_home(const char *home, struct permissions *permissions)
 			deny_default(permissions, path);
 		}
 	}
+	if (own)
+		caches_note(home, &listings[ITSELF].names, &permissions->caches);
 	if (may_hold(&listings[ITSELF], ".ssh"))
 		deny_ssh(home, permissions);
 	for (size_t i = 0; i <= ITSELF; i++)
@@ -174,7 +177,7 @@ static void deny_defaults(const struct surroundings *surroundings, const char *w
 		for (size_t before = 0; before < i && homes[i]; before++)
 			again = again || (homes[before] && strcmp(homes[before], homes[i]) == 0);
 		if (homes[i] && homes[i][0] == '/' && !again)
-			deny_home(homes[i], permissions);
+			deny_home(homes[i], /* own= */ i == 0, permissions);
 	}
 	deny_own(surroundings, homes, ELEMENTS(homes), permissions);
 	by_products_add(surroundings->home, &permissions->by_products);

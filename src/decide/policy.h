@@ -29,6 +29,8 @@ struct sandbox_policy {
 	enum level level;
 	bool has_network;
 	enum network network;
+	bool has_caches;
+	enum caches caches;
 	struct list read, write, read_only, deny;
 	struct list hold; /* as read_only, but opens nothing: said by a file that may only narrow */
 	struct list allow_hosts, deny_hosts;

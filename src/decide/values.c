@@ -13,33 +13,20 @@
 #include <string.h>
 
 static const char *const names[] = {
-	[SET_APPROVAL] = "approval",
-	[SET_LEVEL] = "level",
-	[SET_NETWORK] = "network.mode",
-	[SET_READ] = "files.read",
-	[SET_READ_ONLY] = "files.read_only",
-	[SET_WRITE] = "files.write",
-	[SET_DENY] = "files.deny",
-	[SET_ALLOW_HOST] = "network.allow",
-	[SET_DENY_HOST] = "network.deny",
-	[SET_PUBLISH] = "network.publish",
-	[SET_SOCKET] = "sockets",
-	[SET_KEEP_ENV] = "environment.keep",
-	[SET_SET_ENV] = "environment.set",
-	[SET_REQUIRE] = "require",
-	[SET_TRACE_READS] = "trace_reads",
-	[SET_ALLOW_CALL] = "syscalls.allow",
-	[SET_DENY_CALL] = "syscalls.deny",
-	[SET_MEMORY] = "limits.memory",
-	[SET_CPU] = "limits.cpu",
-	[SET_CPU_TIME] = "limits.cpu_time",
-	[SET_PROCESSES] = "limits.processes",
-	[SET_DISK] = "limits.disk",
-	[SET_OUTPUT] = "limits.output",
-	[SET_TIME] = "limits.time",
-	[SET_IDLE] = "limits.idle",
-	[SET_FILES] = "limits.files",
-	[SET_PROFILE] = "profile",
+	[SET_APPROVAL] = "approval",	     [SET_LEVEL] = "level",
+	[SET_NETWORK] = "network.mode",	     [SET_CACHES] = "caches",
+	[SET_READ] = "files.read",	     [SET_READ_ONLY] = "files.read_only",
+	[SET_WRITE] = "files.write",	     [SET_DENY] = "files.deny",
+	[SET_ALLOW_HOST] = "network.allow",  [SET_DENY_HOST] = "network.deny",
+	[SET_PUBLISH] = "network.publish",   [SET_SOCKET] = "sockets",
+	[SET_KEEP_ENV] = "environment.keep", [SET_SET_ENV] = "environment.set",
+	[SET_REQUIRE] = "require",	     [SET_TRACE_READS] = "trace_reads",
+	[SET_ALLOW_CALL] = "syscalls.allow", [SET_DENY_CALL] = "syscalls.deny",
+	[SET_MEMORY] = "limits.memory",	     [SET_CPU] = "limits.cpu",
+	[SET_CPU_TIME] = "limits.cpu_time",  [SET_PROCESSES] = "limits.processes",
+	[SET_DISK] = "limits.disk",	     [SET_OUTPUT] = "limits.output",
+	[SET_TIME] = "limits.time",	     [SET_IDLE] = "limits.idle",
+	[SET_FILES] = "limits.files",	     [SET_PROFILE] = "profile",
 };
 
 const char *setting_name(enum setting_kind kind)
@@ -203,6 +190,9 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 	case SET_NETWORK:
 		return check_word(text, network_from_name(text), "a network mode",
 				  "write none, restricted or full", ret_number, ret_error);
+	case SET_CACHES:
+		return check_word(text, caches_from_name(text), "a way with caches",
+				  "write private or off", ret_number, ret_error);
 	case SET_READ:
 	case SET_WRITE:
 	case SET_READ_ONLY:

@@ -268,6 +268,17 @@ enum below below_find(struct observer *observer, const struct seccomp_notif *cal
 	return BELOW_GRANTED;
 }
 
+bool below_refuse(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap, const char *text)
+{
+	_cleanup_hidden_ struct hidden hidden = {.found.fd = -1, .parent = -1};
+
+	if (hidden_find(observer, (pid_t)call->pid, AT_FDCWD, text, &hidden) < 0)
+		return false;
+	refuse(observer, call, trap, "write", hidden.found.path, hidden.rule, EACCES);
+	return true;
+}
+
 enum below below_find_name(struct observer *observer, const struct seccomp_notif *call,
 			   const struct trap *trap, int directory, int path, const char *text,
 			   struct spot *ret_spot)

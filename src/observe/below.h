@@ -27,8 +27,8 @@ void hidden_look(const struct observer *observer, const char *path, struct hidde
 void hidden_done(struct hidden *hidden);
 #define _cleanup_hidden_ _cleanup_(hidden_done)
 
-/* True if a path that is not there may only be hidden: it lies in a masked directory that shows some
- * of what it holds. */
+/* True if a path that is not there may only be hidden: it lies in a masked directory that shows
+ * some of what it holds. */
 bool below_is_in_shell(const struct observer *observer, const char *path);
 /* Whether there is such a directory. */
 struct observed;
@@ -44,6 +44,9 @@ enum below {
 enum below below_find(struct observer *observer, const struct seccomp_notif *call,
 		      const struct trap *trap, const char *text, uint64_t flags,
 		      struct found *ret_found);
+/* Refuses what is not given there in place: false where the path leads below no mask. */
+bool below_refuse(struct observer *observer, const struct seccomp_notif *call,
+		  const struct trap *trap, const char *text);
 /* For calls that shape names. directory, path: the arguments that name it. */
 enum below below_find_name(struct observer *observer, const struct seccomp_notif *call,
 			   const struct trap *trap, int directory, int path, const char *text,

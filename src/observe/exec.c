@@ -25,9 +25,11 @@ static const char rule_unread[] = "exec: its words cannot be read, and a rule ma
 static const char rule_long[] =
 	"exec: it has more words than are looked at, and a rule may mean them";
 static const char rule_traced[] =
-	"exec: a program inside traces it, so that what is loaded cannot be "
+	"exec: another program traces it, so that what is loaded cannot be "
 	"checked, and a rule may mean it";
 
+static const char rule_closed[] = "exec: its file cannot be read, so that what is loaded cannot be "
+				  "checked, and a rule may mean it";
 static const char rule_untraceable[] = "exec: this machine does not let ward trace, so that what "
 				       "is loaded cannot be checked, and a "
 				       "rule may mean it";
@@ -139,21 +141,19 @@ static struct judged judge_program(const struct observer *observer, pid_t tid,
 	return judged;
 }
 
-bool exec_allows(struct observer *observer, pid_t pid, const char *exe, const struct list *argv)
+const char *exec_refuses(struct observer *observer, pid_t pid, const char *exe,
+			 const struct list *argv)
 {
 	struct judged judged = {PROGRAM_FREE, NULL};
-	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *text = exec_text(exe, argv);
 
-	if (argv->count == 0)
-		return false;
-	text = exec_text(exe, argv);
 	judge_as(observer, exe, exe, argv, 0, text, &judged);
 	judge_loaded(observer, pid, argv, text, &judged); /* whatever it is, it may run another */
 	if (judged.word == PROGRAM_ASK || judged.word == PROGRAM_DENY)
-		return false;
+		return judged.rule;
 	report(observer, exe,
 	       "this machine runs files by it that ward does not know (binfmt_misc)");
-	return true;
+	return NULL;
 }
 
 /* True if the thread is the command before it has started anything: it runs our own code then, its
@@ -292,6 +292,10 @@ void serve_exec(struct observer *observer, const struct seccomp_notif *call,
 	}
 	if (of_init) { /* nobody is inside who could change anything */
 		answer_continue(observer, call->id);
+		return;
+	}
+	if (program.closed) {
+		refuse(observer, call, trap, "exec", program.real, rule_closed, EACCES);
 		return;
 	}
 	report_unsealed(observer, &program, judged.word);

@@ -255,13 +255,13 @@ static void serve_remove(struct observer *observer, const struct seccomp_notif *
 	if (!find_spot(observer, call, trap, trap->directory, trap->path, &spot))
 		return;
 	parent = spot.parent;
-	if (!judge_spot(observer, call, trap, TRAP_REMOVE, &spot))
-		return;
-	guard = hold_judge(observer, spot.path);
-	if (!spot.exists) { /* where all is read-only, the kernel would not even look */
+	if (!spot.exists) { /* on a read-only mount the kernel would not even look */
 		answer(observer, call->id, ENOENT);
 		return;
 	}
+	if (!judge_spot(observer, call, trap, TRAP_REMOVE, &spot))
+		return;
+	guard = hold_judge(observer, spot.path);
 	if (!spot.granted && !hold_needs_host(observer, spot.parent, spot.path, guard)) {
 		answer_continue(observer, call->id);
 		return;

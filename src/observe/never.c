@@ -216,7 +216,8 @@ static bool is_seen_elsewhere(const struct observer *observer, const char *path)
 
 bool never_by_name(const struct observer *observer, const char *path)
 {
-	return is_beyond(path) || path_is_among(path, observer->observed->never);
+	return is_beyond(path) || path_is_among(path, observer->observed->never) ||
+	       area_is_layer(areas_find(observer->observed->areas, path));
 }
 
 bool permit_never(const struct observer *observer, const char *path)

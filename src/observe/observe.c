@@ -357,13 +357,17 @@ static void end_run(struct observer *observer)
  */
 static void serve_streak(struct observer *observer)
 {
-	struct pollfd next = {.fd = observer->observed->listener, .events = POLLIN};
+	const struct observed *observed = observer->observed;
+	struct pollfd fds[1 + ELEMENTS(observed->outputs)] = {{observed->listener, POLLIN, 0}};
 	uint64_t end = monotonic_ns() + streak_ns;
 
-	while (observer->together && poll(&next, 1, WAIT_MS) > 0 && next.revents & POLLIN) {
-		receive(observer);
-		if (monotonic_ns() >= end)
+	while (observer->together && monotonic_ns() < end) {
+		for (size_t i = 0; i < ELEMENTS(observed->outputs); i++)
+			fds[1 + i] = (struct pollfd){
+				observed->outputs[i] ? *observed->outputs[i] : -1, POLLIN, 0};
+		if (poll(fds, ELEMENTS(fds), WAIT_MS) <= 0 || !(fds[0].revents & POLLIN))
 			return;
+		receive(observer);
 	}
 }
 

@@ -61,6 +61,8 @@ struct observed {
 			     may be reached */
 	bool no_network;  /* it has none, and the host's must not be reached */
 	bool alone;	  /* no mounts: Landlock is the only wall around files */
+	const int *outputs[3]; /* where the command's output comes from: no streak of calls keeps it
+				* waiting; NULL, or -1 in it, for none */
 	bool closed_proc; /* all of /proc is read-only: its files are root's, and so is the command
 			   */
 	const char *tmp;  /* the session's temporary files where they are not at /tmp, else NULL */

@@ -59,12 +59,18 @@ struct observer {
 	size_t probe_count;
 	struct asking *asking; /* calls that wait for an answer, the oldest first */
 	size_t asking_count;
-	uint64_t wishes;		     /* how many there were */
-	struct list wanted;		     /* what was asked for so far, each once */
-	uint64_t wanted_at[WISHES_A_SECOND]; /* and the last of it, when */
-	const char *silenced;		     /* why nothing more is asked for; NULL */
-	const char *settling;		     /* the answer that a call is served again with; NULL */
-	struct terms terms;		     /* what answers gave; and from it: */
+	uint64_t wishes; /* how many there were */
+	struct wanted {
+		char *key;
+		uint64_t last; /* monotonic */
+		bool answered;
+	} wanted[WISHES_MOST]; /* what was asked for so far, each once */
+	size_t wanted_count;
+	unsigned asked;			    /* how often a person could have been asked */
+	uint64_t asked_at[WISHES_A_SECOND]; /* and the last times */
+	const char *silenced;		    /* why nothing more is asked for; NULL */
+	const char *settling;		    /* the answer that a call is served again with; NULL */
+	struct terms terms;		    /* what answers gave; and from it: */
 	struct host_rules permitted;
 	struct list permitted_sockets;
 	struct permits permits;		   /* of files */

@@ -63,7 +63,8 @@ static bool is_closed_within(const struct observer *observer, const struct permi
 {
 	const struct area *area = areas_find(observer->observed->areas, path);
 
-	return area && area->state != STATE_WRITABLE && strlen(area->path) > strlen(permit->path);
+	return area && strlen(area->path) > strlen(permit->path) &&
+	       (area->state != STATE_WRITABLE || area_is_layer(area));
 }
 
 static bool is_meant(const struct observer *observer, const struct permit *permit, const char *path)

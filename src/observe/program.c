@@ -170,18 +170,16 @@ static int open_program(const struct observer *observer, pid_t tid, int dirfd, c
 	return found.fd;
 }
 
-/* The first bytes; none where only the kernel may read them, which then is no script. */
-static size_t read_head(int fd, char head[static HEAD + 1])
+/* The first bytes; -EACCES where only the kernel may read them. */
+static ssize_t read_head(int fd, char head[static HEAD + 1])
 {
 	_cleanup_close_ int file = -1;
 	char link[64];
-	ssize_t length;
 
 	memset(head, 0, HEAD + 1);
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	file = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	length = file < 0 ? -1 : read_all(file, head, HEAD);
-	return length > 0 ? (size_t)length : 0;
+	return file < 0 ? -errno : read_all(file, head, HEAD);
 }
 
 static bool is_blank(char c)
@@ -264,15 +262,16 @@ static int follow(const struct observer *observer, pid_t tid, int fd, struct pro
 		_cleanup_(list_done) struct list words = {0};
 		_Alignas(Elf64_Ehdr) char head[HEAD + 1];
 		char *interpreter, *word;
-		size_t length;
+		ssize_t length;
 		int r = check_file(file, &program->loaded);
 
 		if (r < 0)
 			return r;
 		path_of(file, depth == 0 ? program->real : program->image);
 		length = read_head(file, head);
+		program->closed |= length < 0;
 		if (strncmp(head, "#!", 2) != 0 || !read_interpreter(head, &interpreter, &word)) {
-			program->unknown = length > 0 && !is_native(head, length);
+			program->unknown = length > 0 && !is_native(head, (size_t)length);
 			if (depth == 0)
 				strcpy(program->image, program->real);
 			return 0;
@@ -361,8 +360,7 @@ void program_done(struct program *program)
 	list_done(&program->scripts);
 }
 
-bool program_loaded(pid_t pid, char exe[static PATH_MAX], struct stat *ret_st,
-		    struct list *ret_argv)
+int program_loaded(pid_t pid, char exe[static PATH_MAX], struct stat *ret_st, struct list *ret_argv)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[64];
@@ -372,12 +370,12 @@ bool program_loaded(pid_t pid, char exe[static PATH_MAX], struct stat *ret_st,
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	name = readlink(path, exe, PATH_MAX - 1);
 	if (name < 0 || stat(path, ret_st) < 0)
-		return false;
+		return errno == EACCES || errno == EPERM ? -EACCES : -ESRCH;
 	exe[name] = '\0';
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
 	if (read_file(AT_FDCWD, path, 2 * BYTES_MOST, &text, &length) < 0)
-		return false;
+		return -ESRCH;
 	for (size_t at = 0; at < length; at += strlen(text + at) + 1)
 		list_add(ret_argv, text + at);
-	return ret_argv->count > 0; /* else it was killed just now */
+	return ret_argv->count > 0 ? 0 : -ESRCH;
 }

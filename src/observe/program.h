@@ -19,6 +19,7 @@ struct program {
 	struct stat loaded;   /* the same as an object */
 	struct list words;    /* its argv by then: the interpreters and the script come first */
 	struct list scripts;  /* the files on the way to it, the first one named first */
+	bool closed;  /* one of them cannot be read, and once loaded neither can the process */
 	bool unknown; /* no format that ward knows: the machine may have an interpreter for it */
 };
 
@@ -31,6 +32,7 @@ int program_find(const struct observer *observer, pid_t tid, const char *path,
 		 const struct list *argv, struct program *ret_program);
 void program_done(struct program *program);
 
-/* Reads what a program that is loaded was given; false where that is not to be had. */
-bool program_loaded(pid_t pid, char exe[static PATH_MAX], struct stat *ret_st,
-		    struct list *ret_argv);
+/* Reads what a program that is loaded was given. -EACCES where it keeps that to itself, -ESRCH
+ * where it was killed. */
+int program_loaded(pid_t pid, char exe[static PATH_MAX], struct stat *ret_st,
+		   struct list *ret_argv);

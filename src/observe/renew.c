@@ -209,7 +209,8 @@ static void watch_all(struct renewal *renewal)
 		const char *whole = masks->items[i].path, *name = whole + 1, *slash;
 		int depth = 0;
 
-		if (!mask_hides(&masks->items[i]))
+		/* What lies in a layer nobody replaces from outside. */
+		if (!mask_hides(&masks->items[i]) || masks->items[i].layered)
 			continue;
 		for (; depth < DEPTH; depth++, name = slash + 1) {
 			size_t above = (size_t)(name - whole);
@@ -308,6 +309,7 @@ static void renew(struct renewal *renewal)
 
 	for (size_t i = 0; i < masks->count; i++) {
 		renewal->marked[i] = renewal->marked[i] && mask_hides(&masks->items[i]) &&
+				     !masks->items[i].layered &&
 				     has_fallen(renewal, &masks->items[i]);
 		if (renewal->marked[i] && fallen++ == 0)
 			failed = i;

@@ -26,6 +26,7 @@ struct seal {
 	ino_t inode;
 	struct list words;
 	bool unknown; /* what is loaded cannot be foreseen */
+	bool stray;   /* nobody was let go on: it is not the one that was looked at */
 	char program[32];
 	uint64_t wait, look; /* how long, and until when, nothing is done */
 };
@@ -157,8 +158,9 @@ int seal_put(struct observer *observer, const struct seccomp_notif *call, const 
 		list_add(&seal->words, program->words.items[i]);
 	caller_name(tid, seal->program);
 	set_timer(seals);
-	/* Else the number may have come to mean another thread, which is let go in a moment. */
-	return still_waiting(observer, call->id) ? 0 : -ESRCH;
+	/* Else the number may have come to mean another thread, of anybody. */
+	seal->stray = !still_waiting(observer, call->id);
+	return seal->stray ? -ESRCH : 0;
 }
 
 static bool same_words(const struct list *one, const struct list *other)
@@ -176,18 +178,25 @@ static bool is_approved(struct observer *observer, const struct seal *seal, pid_
 {
 	_cleanup_list_ struct list argv = {0};
 	_cleanup_free_ char *text = NULL;
+	const char *rule = rule_other;
 	char exe[PATH_MAX];
 	struct stat st;
+	int r = program_loaded(pid, exe, &st, &argv);
 
-	if (!program_loaded(pid, exe, &st, &argv))
-		return false; /* it was killed */
-	if (st.st_dev == seal->device && st.st_ino == seal->inode &&
-	    same_words(&argv, &seal->words))
+	if (r == -ESRCH)
+		return false;
+	if (r < 0)
+		strcpy(exe, "a program that cannot be read");
+	else if (st.st_dev == seal->device && st.st_ino == seal->inode &&
+		 same_words(&argv, &seal->words))
 		return true;
-	if (seal->unknown && exec_allows(observer, pid, exe, &argv))
-		return true;
+	if (r == 0 && seal->unknown) {
+		rule = exec_refuses(observer, pid, exe, &argv);
+		if (!rule)
+			return true;
+	}
 	text = exec_short_text(exe, &argv);
-	(void)ledger_add(&observer->ledger, "exec", text, "execve", rule_other,
+	(void)ledger_add(&observer->ledger, "exec", text, "execve", rule,
 			 *seal->program ? seal->program : NULL);
 	return false;
 }
@@ -223,7 +232,7 @@ static void serve_loaded(struct observer *observer, pid_t pid)
 			drop(seals, &seals->items[i]);
 			seal = find(seals, (pid_t)former);
 		}
-	if (is_approved(observer, seal, pid)) {
+	if (seal->stray || is_approved(observer, seal, pid)) {
 		release(seals, seal, pid, 0);
 		return;
 	}
@@ -359,6 +368,7 @@ void seals_done(struct observer *observer)
 {
 	enum { TRIES = 1000 };
 	struct seals *seals = &observer->seals;
+	sigset_t child;
 
 	if (!observer->observed || !observer->observed->programs)
 		return;
@@ -378,5 +388,9 @@ void seals_done(struct observer *observer)
 	list_done(&seals->unsealed);
 	close_fd(&seals->signals);
 	close_fd(&seals->timer);
-	sigprocmask(SIG_SETMASK, &seals->before, NULL);
+	if (!sigismember(&seals->before, SIGCHLD)) {
+		sigemptyset(&child);
+		sigaddset(&child, SIGCHLD);
+		sigprocmask(SIG_UNBLOCK, &child, NULL);
+	}
 }

@@ -49,8 +49,9 @@ int seal_put(struct observer *observer, const struct seccomp_notif *call, const 
 /* What an fd of ours has to say; false: it is none of them. */
 bool seal_serve(struct observer *observer, int fd);
 
-/* exec.c: whether a program may run that is loaded although nobody foresaw it. */
-bool exec_allows(struct observer *observer, pid_t pid, const char *exe, const struct list *argv);
+/* exec.c: the rule against a program that is loaded although nobody foresaw it, or NULL. */
+const char *exec_refuses(struct observer *observer, pid_t pid, const char *exe,
+			 const struct list *argv);
 /* A program as shell text: its file, then its words; and where it goes by another name, that.
  * Caller frees. */
 char *exec_text(const char *real, const struct list *argv);

@@ -9,6 +9,8 @@
 
 enum { ASKING_MOST = 1024, CALLS_MOST = 4096, TEXT = 4200 };
 
+static const uint64_t second = 1000000000;
+
 /* One question; all who want the same wait for its answer. */
 struct asking {
 	struct asking *next;
@@ -85,22 +87,45 @@ static struct asking *begin_asking(struct observer *observer, const struct secco
 	return asking;
 }
 
-/* What was wanted before is no new question. */
+static struct wanted *wanted_of(struct observer *observer, const char *key)
+{
+	for (size_t i = 0; i < observer->wanted_count; i++)
+		if (strcmp(observer->wanted[i].key, key) == 0)
+			return &observer->wanted[i];
+	return NULL;
+}
+
+/* What was answered before is no new question, nor is a call that a signal had interrupted. */
+static bool is_new(struct wanted *wanted, uint64_t now)
+{
+	bool new = !wanted || (!wanted->answered && now > wanted->last + second);
+
+	if (wanted)
+		wanted->last = now;
+	return new;
+}
+
 static bool wants_too_much(struct observer *observer, const char *key)
 {
-	uint64_t now = monotonic_ns(), *last;
+	uint64_t now = monotonic_ns(),
+		 *last = &observer->asked_at[observer->asked % WISHES_A_SECOND];
+	struct wanted *wanted = wanted_of(observer, key);
 
-	if (observer->silenced || list_has(&observer->wanted, key))
+	if (observer->silenced || !is_new(wanted, now))
 		return observer->silenced;
-	last = &observer->wanted_at[observer->wanted.count % WISHES_A_SECOND];
-	if (observer->wanted.count == WISHES_MOST)
-		observer->silenced = "it asked more than 50 times; all else is refused";
-	else if (observer->wanted.count >= WISHES_A_SECOND && now < *last + 1000000000)
-		observer->silenced = "it asked more than 10 times in a second; all else is refused";
+	if (observer->asked == WISHES_MOST)
+		observer->silenced =
+			"it asked more than 50 times; the rest is refused without asking";
+	else if (observer->asked >= WISHES_A_SECOND && now < *last + second)
+		observer->silenced = "it asked more than 10 times in a second; the rest is refused "
+				     "without asking";
 	if (observer->silenced)
 		return true;
-	list_add(&observer->wanted, key);
+	observer->asked++;
 	*last = now;
+	if (!wanted)
+		observer->wanted[observer->wanted_count++] =
+			(struct wanted){.key = strdup(key), .last = now};
 	return false;
 }
 
@@ -239,6 +264,7 @@ void observer_settle(struct observer *observer, uint64_t number, const char *ans
 {
 	struct asking **link = &observer->asking, *asking;
 	bool granted = strcmp(answer, "granted") == 0;
+	struct wanted *wanted;
 	char key[TEXT];
 
 	while (*link && (*link)->wish.number != number)
@@ -250,6 +276,9 @@ void observer_settle(struct observer *observer, uint64_t number, const char *ans
 	write_key(&asking->wish, key);
 	if (granted)
 		list_add(&observer->granted, key);
+	wanted = wanted_of(observer, key);
+	if (wanted && strcmp(answer, "none") != 0)
+		wanted->answered = true;
 	observer->ledger.tried = asking->begun;
 	for (size_t i = 0; i < asking->count; i++) {
 		const struct waiter *waiter = &asking->waiters[i];
@@ -275,5 +304,6 @@ void wish_done(struct observer *observer)
 	list_done(&observer->granted);
 	never_done(observer->never_places);
 	copies_done(&observer->copies);
-	list_done(&observer->wanted);
+	while (observer->wanted_count > 0)
+		free(observer->wanted[--observer->wanted_count].key);
 }

@@ -18,6 +18,7 @@ static const char *const approval_names[] = {[APPROVAL_NEVER] = "never",
 static const char *const preference_names[] = {[PREFERENCE_AUTO] = "auto",
 					       [PREFERENCE_REQUIRE] = "require",
 					       [PREFERENCE_FORBID] = "forbid"};
+static const char *const caches_names[] = {[CACHES_PRIVATE] = "private", [CACHES_OFF] = "off"};
 static const char *const mode_names[] = {
 	[MODE_EXEC] = "exec", [MODE_SHELL] = "shell", [MODE_PATCH] = "patch"};
 
@@ -112,6 +113,16 @@ const char *preference_name(enum preference preference)
 int preference_from_name(const char *name)
 {
 	return value_of(preference_names, ELEMENTS(preference_names), name);
+}
+
+const char *caches_name(enum caches caches)
+{
+	return name_at(caches_names, ELEMENTS(caches_names), caches);
+}
+
+int caches_from_name(const char *name)
+{
+	return value_of(caches_names, ELEMENTS(caches_names), name);
 }
 
 const char *mode_name(enum mode mode)

@@ -18,6 +18,8 @@ enum approval {
 	APPROVAL_ON_REQUEST,
 	APPROVAL_UNLESS_TRUSTED,
 };
+/* Caches in the home directory: a layer of the workspace's own over each, or as all the rest. */
+enum caches { CACHES_PRIVATE, CACHES_OFF };
 /* What the caller's tool wants of the sandbox. */
 enum preference { PREFERENCE_AUTO, PREFERENCE_REQUIRE, PREFERENCE_FORBID };
 
@@ -46,7 +48,9 @@ struct request {
 	char *cwd;	 /* absolute; where the command starts */
 	enum level level;
 	enum network network;
-	bool has_level, has_network, has_approval; /* said by the caller, not the default */
+	enum caches caches;
+	bool has_level, has_network, has_approval,
+		has_caches; /* said by the caller, not the default */
 	enum approval approval;
 	enum preference sandbox;
 	bool escalated;		/* wants to start without the sandbox */
@@ -83,6 +87,8 @@ int network_from_name(const char *name);
 const char *mode_name(enum mode mode);
 const char *approval_name(enum approval approval);
 int approval_from_name(const char *name);
+const char *caches_name(enum caches caches);
+int caches_from_name(const char *name);
 const char *preference_name(enum preference preference);
 int preference_from_name(const char *name);
 

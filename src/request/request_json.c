@@ -156,6 +156,21 @@ static void write_approval(json_t *object, const char *key, const void *place)
 	json_put_text(object, key, approval_name(*(const enum approval *)place));
 }
 
+static int read_caches(const char *key, const json_t *value, void *place, struct error **ret_error)
+{
+	int caches = json_is_string(value) ? caches_from_name(json_string_value(value)) : -1;
+
+	if (caches < 0)
+		return wrong(ret_error, key, "private or off");
+	*(enum caches *)place = (enum caches)caches;
+	return 0;
+}
+
+static void write_caches(json_t *object, const char *key, const void *place)
+{
+	json_put_text(object, key, caches_name(*(const enum caches *)place));
+}
+
 static int read_preference(const char *key, const json_t *value, void *place,
 			   struct error **ret_error)
 {
@@ -299,6 +314,7 @@ static const struct kind flag = {sizeof(bool), read_flag, write_flag};
 static const struct kind isolation = {sizeof(enum level), read_level, write_level};
 static const struct kind reach = {sizeof(enum network), read_network, write_network};
 static const struct kind asking = {sizeof(enum approval), read_approval, write_approval};
+static const struct kind layers = {sizeof(enum caches), read_caches, write_caches};
 static const struct kind wish = {sizeof(enum preference), read_preference, write_preference};
 static const struct kind manner = {sizeof(enum mode), read_mode, write_mode};
 static const struct kind size = {sizeof(uint64_t), read_size, write_amount};
@@ -323,6 +339,7 @@ static const struct field {
 	{"level", &isolation, offsetof(struct request, level)},
 	{"net", &reach, offsetof(struct request, network)},
 	{"approval", &asking, offsetof(struct request, approval)},
+	{"caches", &layers, offsetof(struct request, caches)},
 	{"sandbox", &wish, offsetof(struct request, sandbox)},
 	{"escalated", &flag, offsetof(struct request, escalated)},
 	{"policy", &path, offsetof(struct request, policy)},
@@ -473,6 +490,7 @@ int request_from_json(const char *json, size_t length, struct request *request,
 		request->has_level |= json_object_get(object, "level") != NULL;
 		request->has_network |= json_object_get(object, "net") != NULL;
 		request->has_approval |= json_object_get(object, "approval") != NULL;
+		request->has_caches |= json_object_get(object, "caches") != NULL;
 	}
 	json_decref(object);
 	return r;

@@ -37,8 +37,9 @@ struct mask {
 	dev_t device;
 	ino_t inode;
 	bool is_directory;
-	bool guard; /* holds names that run programs, or opens what lies beside them */
-	char *text; /* MASK_TEXT: what is seen */
+	bool layered; /* lies in a layer over a cache, which has inodes of its own */
+	bool guard;   /* holds names that run programs, or opens what lies beside them */
+	char *text;   /* MASK_TEXT: what is seen */
 };
 
 struct masks {

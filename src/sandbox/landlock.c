@@ -202,6 +202,10 @@ int stage_landlock(const struct landlock_ground *ground, struct failure *failure
 		for (size_t i = 0; r == 0 && i < sandbox->writable->count; i++)
 			r = allow(ruleset, ground->trees[i].tree, sandbox->writable->items[i], OWN,
 				  attr.fs, failure);
+		for (size_t i = 0; r == 0 && i < sandbox->caches->count && i < CACHES_MOST; i++)
+			if (ground->caches->standing >> i & 1 && !sandbox->caches_read_only)
+				r = allow(ruleset, ground->caches->trees[i],
+					  sandbox->caches->items[i], OWN, attr.fs, failure);
 	}
 	if (r == 0 && sys_landlock_restrict(ruleset) < 0)
 		r = stage_fail(failure, "entering", "the Landlock ruleset");

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 /* The lists in the order in which their texts follow; a list keeps its order. */
-enum { WRITABLE, ARGV, ENVIRONMENT, CANDIDATES, LISTS };
+enum { WRITABLE, CACHES, ARGV, ENVIRONMENT, CANDIDATES, LISTS };
 
 struct head {
 	struct sandbox sandbox; /* its pointers mean nothing here */
@@ -131,11 +131,14 @@ int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsig
 	buffer_add(&letter, &head, sizeof(head));
 	add_text(&letter, sandbox->cwd);
 	add_text(&letter, sandbox->tmp);
+	add_text(&letter, sandbox->cache_home);
+	add_text(&letter, sandbox->cache_slot);
 	add_text(&letter, sandbox->users);
 	add_text(&letter, sandbox->groups);
 	for (size_t i = 0; i < ELEMENTS(sandbox->stdio); i++)
 		add_text(&letter, sandbox->stdio[i].path);
 	head.counts[WRITABLE] = add_texts(&letter, sandbox->writable->items);
+	head.counts[CACHES] = add_texts(&letter, sandbox->caches->items);
 	head.counts[ARGV] = add_texts(&letter, sandbox->argv);
 	head.counts[ENVIRONMENT] =
 		mounts ? add_texts(&letter, sandbox->environment)
@@ -181,7 +184,7 @@ static char **take_texts(const char **at, uint64_t count)
 int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char **ret_masks,
 		size_t *ret_masks_length)
 {
-	static struct list writable, candidates;
+	static struct list writable, caches, candidates;
 	const char *letter = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
 	const struct head *head = (const struct head *)letter;
 	struct sandbox sandbox;
@@ -193,17 +196,22 @@ int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char
 	sandbox = head->sandbox;
 	sandbox.cwd = take_text(&at);
 	sandbox.tmp = take_text(&at);
+	sandbox.cache_home = take_text(&at);
+	sandbox.cache_slot = take_text(&at);
 	sandbox.users = take_text(&at);
 	sandbox.groups = take_text(&at);
 	for (size_t i = 0; i < ELEMENTS(sandbox.stdio); i++)
 		sandbox.stdio[i].path = take_text(&at);
 	writable = (struct list){.items = take_texts(&at, head->counts[WRITABLE]),
 				 .count = head->counts[WRITABLE]};
+	caches = (struct list){.items = take_texts(&at, head->counts[CACHES]),
+			       .count = head->counts[CACHES]};
 	sandbox.argv = take_texts(&at, head->counts[ARGV]);
 	sandbox.environment = take_texts(&at, head->counts[ENVIRONMENT]);
 	candidates = (struct list){.items = take_texts(&at, head->counts[CANDIDATES]),
 				   .count = head->counts[CANDIDATES]};
 	sandbox.writable = &writable;
+	sandbox.caches = &caches;
 	sandbox.candidates = &candidates;
 	*ret_sandbox = sandbox;
 	*ret_masks = at;

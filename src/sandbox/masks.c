@@ -157,10 +157,27 @@ static const char *read_item(const char *text, struct item *ret_item)
 	return next + strlen(next) + 1;
 }
 
+/* The layers over caches. What lies in one has inodes of its own, and may be something else, of the
+ * command's making: what was found lies below that then, and is not seen. */
+static struct {
+	const struct list *paths;
+	uint64_t standing;
+} layers;
+
+static bool is_layered(const struct item *item)
+{
+	for (size_t i = 0; layers.standing >> i; i++)
+		if (layers.standing >> i & 1 && path_is_under(item->path, layers.paths->items[i]))
+			return true;
+	return false;
+}
+
 static bool has_moved(const struct item *item, int target)
 {
 	struct stat st;
 
+	if (target >= 0 && is_layered(item))
+		return false;
 	if (target >= 0 && fstat(target, &st) == 0 && st.st_dev == item->device &&
 	    st.st_ino == item->inode)
 		return false;
@@ -241,15 +258,17 @@ static int prepare(const char *text, const struct item *item, unsigned *index, i
 		   unsigned *opened_count, struct failure *failure)
 {
 	char source[64];
+	bool directory = item->kind == MASK_DIRECTORY;
+	struct stat st;
 	int r = 0;
 
+	if (is_layered(item) && lstat(item->path, &st) == 0)
+		directory = S_ISDIR(st.st_mode);
 	snprintf(source, sizeof(source), STORE "/%u", *index);
 	switch (item->kind) {
 	case MASK_FILE:
-		r = mknod(source, S_IFREG, 0);
-		break;
 	case MASK_DIRECTORY:
-		r = mkdir(source, 0);
+		r = directory ? mkdir(source, 0) : mknod(source, S_IFREG, 0);
 		break;
 	case MASK_SHELL:
 		r = make_directory(source, 0555);
@@ -312,6 +331,9 @@ static int mask(unsigned index, const struct item *item, struct failure *failure
 	int target = open_target(item->path), r = -1;
 	char source[64];
 
+	if (target < 0 && is_layered(item) &&
+	    (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+		return 0;
 	snprintf(source, sizeof(source), STORE "/%u", index);
 	if (!has_moved(item, target))
 		r = cover(source, target);
@@ -401,8 +423,8 @@ static int cover_names(const struct sandbox *sandbox, bool network, struct failu
 	return 0;
 }
 
-int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text, size_t length,
-		struct texts *texts, struct failure *failure)
+int stage_masks(const struct sandbox *sandbox, unsigned walls, uint64_t caches, const char *text,
+		size_t length, struct texts *texts, struct failure *failure)
 {
 	static int opened[OPENED_MOST];
 	bool network = walls & WALL_BIT(WALL_NET_NAMESPACE);
@@ -410,6 +432,8 @@ int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text,
 	unsigned index = 0, opened_count = 0;
 	struct item item;
 
+	layers.paths = sandbox->caches;
+	layers.standing = caches;
 	if (!(walls & WALL_BIT(WALL_RUN)))
 		return walls & WALL_BIT(WALL_DEVICES) && umount2("/run", MNT_DETACH) < 0
 			       ? stage_fail(failure, "uncovering", "/run")

@@ -176,16 +176,24 @@ static int clone_writable(const char *path, struct writable_tree *ret_tree)
 				 MOUNT_RDONLY);
 }
 
-/* The session's own directory, made by this user and nobody's link. */
-static int clone_tmp(const struct sandbox *sandbox)
+int stage_open_own(const char *path)
 {
-	int fd = open_covered(sandbox->tmp), tree = -1;
+	int fd = open_covered(path);
 	struct stat st;
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
-		tree = clone_fd(fd, 0);
-	else if (fd >= 0)
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())) {
+		close_fd(&fd);
 		errno = EPERM;
+	}
+	return fd;
+}
+
+static int clone_tmp(const struct sandbox *sandbox)
+{
+	int fd = stage_open_own(sandbox->tmp), tree = -1;
+
+	if (fd >= 0)
+		tree = clone_fd(fd, 0);
 	close_fd(&fd);
 	if (tree >= 0 && sys_mount_setattr(tree, "", AT_EMPTY_PATH, MOUNT_NOSUID | MOUNT_NODEV,
 					   MOUNT_RDONLY) < 0)
@@ -240,7 +248,7 @@ static int bound_store(const struct sandbox *sandbox, unsigned walls)
 }
 
 int stage_writable(const struct sandbox *sandbox, unsigned walls, struct writable_tree *trees,
-		   struct failure *failure)
+		   struct cache_trees *caches, struct failure *failure)
 {
 	const struct list *writable = sandbox->writable;
 	int tmp = -1;
@@ -259,6 +267,8 @@ int stage_writable(const struct sandbox *sandbox, unsigned walls, struct writabl
 		if (tmp < 0)
 			return stage_fail(failure, "opening", sandbox->tmp);
 	}
+	/* Before the writable trees come: the kernel takes no layer over what was mounted since. */
+	caches->standing = stage_caches(sandbox, walls, caches->trees);
 	for (size_t i = 0; i < ELEMENTS(covered); i++)
 		close_fd(&covered[i].fd);
 	if (tmp >= 0 && attach(tmp, "/tmp") < 0)

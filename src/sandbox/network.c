@@ -34,8 +34,17 @@ static int open_name_socket(int family, int kind)
 	return -1;
 }
 
-/* A request for one more address of the loopback interface, as long as the family's addresses are.
- */
+enum {
+	LOOPBACK = 1, /* its index in every network */
+	START = 1,    /* the number of the request to start it; the others have none */
+};
+
+struct link_request {
+	struct nlmsghdr header;
+	struct ifinfomsg link;
+};
+
+/* A request for one more address, as long as the family's addresses are. */
 struct address_request {
 	struct nlmsghdr header;
 	struct ifaddrmsg address;
@@ -45,7 +54,6 @@ struct address_request {
 
 static size_t put_address(uint8_t *room, uint8_t family, const void *octets, uint8_t length)
 {
-	enum { LOOPBACK = 1 }; /* its index in every network */
 	struct address_request *request = (struct address_request *)room;
 	const size_t size = sizeof(*request) + length;
 
@@ -63,40 +71,76 @@ static size_t put_address(uint8_t *room, uint8_t family, const void *octets, uin
 	return size;
 }
 
-/* As far as they are to be had. */
-static void add_addresses(void)
+static size_t put_start(uint8_t *room)
+{
+	struct link_request *request = (struct link_request *)room;
+
+	request->header = (struct nlmsghdr){.nlmsg_len = sizeof(*request),
+					    .nlmsg_type = RTM_NEWLINK,
+					    .nlmsg_flags = NLM_F_REQUEST,
+					    .nlmsg_seq = START};
+	request->link = (struct ifinfomsg){
+		.ifi_index = LOOPBACK, .ifi_flags = IFF_UP, .ifi_change = IFF_UP};
+	return sizeof(*request);
+}
+
+/* The kernel has answered by now, and answers only what it did not do. */
+static bool has_started(int netlink)
+{
+	struct {
+		struct nlmsghdr header;
+		struct nlmsgerr error;
+	} reply;
+
+	while (recv(netlink, &reply, sizeof(reply), MSG_DONTWAIT) == sizeof(reply))
+		if (reply.error.msg.nlmsg_seq == START)
+			return false;
+	return true;
+}
+
+/* All in one message, each request carried out before send returns, also behind one that failed, as
+ * that for IPv6 does where it is off. The addresses come before the start because that is quicker:
+ * 127.0.0.1 and ::1 come with the start, and the routes to all of them. */
+static bool furnish_loopback(void)
 {
 	static const uint8_t ipv4[] = INNER_IPV4, ipv6[] = INNER_IPV6;
-	uint8_t requests[2 * sizeof(struct address_request) + sizeof(ipv4) + sizeof(ipv6)]
-		__attribute__((aligned(8)));
+	uint8_t requests[2 * sizeof(struct address_request) + sizeof(ipv4) + sizeof(ipv6) +
+			 sizeof(struct link_request)] __attribute__((aligned(8)));
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	size_t length;
+	bool started;
 
-	/* Each is carried out before send returns. Where IPv6 is off, the second is not. */
+	if (fd < 0)
+		return false;
 	length = put_address(requests, AF_INET, ipv4, sizeof(ipv4));
 	length += put_address(requests + length, AF_INET6, ipv6, sizeof(ipv6));
-	if (fd >= 0)
-		(void)!send(fd, requests, length, 0);
+	length += put_start(requests + length);
+	started = send(fd, requests, length, 0) == (ssize_t)length && has_started(fd);
+	close(fd);
+	return started;
+}
+
+/* The other way to start it, for where ward itself may not use netlink: a service can be kept from
+ * it. */
+static int start_loopback(void)
+{
+	struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int r = fd < 0 ? -1 : ioctl(fd, SIOCSIFFLAGS, &loopback);
+
 	close_fd(&fd);
+	return r;
 }
 
 int stage_network(int ret_names[static NAME_SOCKETS], struct failure *failure)
 {
-	struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
-
-	r = fd < 0 ? -1 : ioctl(fd, SIOCSIFFLAGS, &loopback);
-	if (r < 0)
-		stage_fail(failure, "starting", "the loopback interface");
-	close_fd(&fd);
-	if (r < 0)
-		return -1;
+	if (!furnish_loopback() && start_loopback() < 0)
+		return stage_fail(failure, "starting", "the loopback interface");
 	ret_names[NAMES_BY_UDP] = open_name_socket(AF_INET, SOCK_DGRAM);
 	ret_names[NAMES_BY_TCP] = open_name_socket(AF_INET, SOCK_STREAM);
 	if (ret_names[NAMES_BY_UDP] < 0 || ret_names[NAMES_BY_TCP] < 0)
 		return stage_fail(failure, "starting", "the resolver");
 	ret_names[NAMES_BY_UDP6] = open_name_socket(AF_INET6, SOCK_DGRAM);
 	ret_names[NAMES_BY_TCP6] = open_name_socket(AF_INET6, SOCK_STREAM);
-	add_addresses();
 	return 0;
 }

@@ -28,6 +28,9 @@ enum stdio_kind {
 /* How much of a file may be copied for standard input where it cannot be opened anew. */
 enum { INPUT_MOST = 256 << 20 };
 
+/* Layers over caches in one sandbox. */
+enum { CACHES_MOST = 32 };
+
 struct stdio {
 	enum stdio_kind kind;
 	int fd;		  /* STDIO_FD; STDIO_FILE: the host's fd, to compare with */
@@ -47,6 +50,12 @@ struct sandbox {
 	const char *cwd;
 	const struct list *writable; /* absolute, real paths, parents before children */
 	const char *tmp;	     /* the directory that becomes /tmp */
+	const struct list *caches;   /* absolute, real paths that get a layer of their own */
+	const char *cache_home;	     /* the directory that they lie in */
+	const char *cache_slot;	     /* the directory that the layers are kept in */
+	bool caches_read_only;	     /* the layers are seen, but nothing is written */
+	int cache_lock;		     /* held by init as long as it lives, so that nobody else uses
+					them; -1 none */
 	const char *users, *groups;  /* /etc/passwd and /etc/group inside; "" or NULL: the host's */
 	char *const *argv;
 	char *const *environment;
@@ -116,6 +125,7 @@ struct entry {
 	unsigned lost; /* walls that were wanted and that this machine does not give */
 	int abi;       /* Landlock's; 0: none */
 	struct texts texts;
+	uint64_t caches; /* bit i: the layer over the sandbox's caches[i] stands */
 };
 
 int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct error **ret_error);
@@ -124,6 +134,9 @@ int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct e
  * with ERESTART that this machine refuses a wall: begin again, and it is left out. */
 int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
 		    struct error **ret_error);
+/* Whether this machine gives a layer over a cache, by making one of what lies in the directory:
+ * lower, upper and work. 0 or -errno. */
+int sandbox_try_layer(const char *directory);
 /* Closes all of it, which ends whatever is left of the sandbox, and waits for that. */
 void entry_done(struct entry *entry);
 #define ENTRY_NONE                         \

@@ -38,20 +38,32 @@ struct writable_tree {
 	int tree;   /* the root of the mount over it */
 };
 
-/* What stays writable, and /tmp. trees: one for each of sandbox->writable, filled. */
+/* The workspace's own layers over caches. */
+struct cache_trees {
+	uint64_t standing;	/* bit i: that over sandbox->caches[i] */
+	int trees[CACHES_MOST]; /* the root of each, -1 where there is none */
+};
+
+/* A directory of this user's, where no link leads: ward's own, made for the sandbox. */
+int stage_open_own(const char *path);
+/* What stays writable, /tmp, and the layers. trees: one for each of sandbox->writable, filled. */
 int stage_writable(const struct sandbox *sandbox, unsigned walls, struct writable_tree *trees,
-		   struct failure *failure);
+		   struct cache_trees *caches, struct failure *failure);
+/* Puts as many layers in place as the kernel gives; those that stand. */
+uint64_t stage_caches(const struct sandbox *sandbox, unsigned walls, int trees[static CACHES_MOST]);
 /* /run hidden, names of its own, and the masks: text holds NUL-terminated records "Kd DEVICE INODE
  * PATH", in the order in which they are done. K: one of enum mask_kind, or P for a directory that
  * must not be renamed; d: d for a directory, - otherwise. The text of a MASK_TEXT follows its
- * record, with a NUL at its end. *texts: filled with what the texts can be replaced by. */
-int stage_masks(const struct sandbox *sandbox, unsigned walls, const char *text, size_t length,
-		struct texts *texts, struct failure *failure);
+ * record, with a NUL at its end. caches: the layers that stand. *texts: filled with what the texts
+ * can be replaced by. */
+int stage_masks(const struct sandbox *sandbox, unsigned walls, uint64_t caches, const char *text,
+		size_t length, struct texts *texts, struct failure *failure);
 /* no_new_privs, and Landlock from inside the finished tree. */
 struct landlock_ground {
 	const struct sandbox *sandbox;
 	struct rung *rung; /* walls that are not to be had are taken from it, and its abi is set */
 	const struct writable_tree *trees;
+	const struct cache_trees *caches;
 	const char *records, *records_end; /* where no mounts stand: what is allowed, see allow.h */
 	int terminal;			   /* the pty's master, -1 none */
 	bool no_network;		   /* TCP is refused */

@@ -51,6 +51,7 @@ struct report {
 	struct rung rung;
 	int listener, terminal, names[NAME_SOCKETS], input, root, tasks;
 	struct texts texts;
+	uint64_t caches;
 };
 
 static const struct {
@@ -247,7 +248,7 @@ static int await_furniture(int control, struct report *report)
 
 /* Landlock knows the writable trees by the fds that were held since they were looked at. */
 static int build_landlock(const struct landlock_ground *landlock, struct writable_tree *trees,
-			  struct failure *failure)
+			  struct cache_trees *caches, struct failure *failure)
 {
 	const struct list *writable = landlock->sandbox->writable;
 
@@ -261,6 +262,8 @@ static int build_landlock(const struct landlock_ground *landlock, struct writabl
 		close_fd(&trees[i].target);
 		close_fd(&trees[i].tree);
 	}
+	for (size_t i = 0; i < CACHES_MOST; i++)
+		close_fd(&caches->trees[i]);
 	return 0;
 }
 
@@ -345,14 +348,17 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 		 struct sandbox *sandbox, struct report *report)
 {
 	static struct writable_tree trees[WRITABLE_MOST];
+	static struct cache_trees caches;
 	struct failure *failure = &report->failure;
 	struct rung *rung = &report->rung;
 	const struct note *letter;
-	struct landlock_ground landlock = {.sandbox = sandbox, .rung = rung, .trees = trees};
+	struct landlock_ground landlock = {
+		.sandbox = sandbox, .rung = rung, .trees = trees, .caches = &caches};
 	bool network = rung->walls & WALL_BIT(WALL_NET_NAMESPACE);
 	size_t masks_length;
 	const char *masks;
 
+	memset(caches.trees, -1, sizeof(caches.trees));
 	if (build_ground(ground, report) < 0 || stage_bounding_set(rung->walls, failure) < 0 ||
 	    stage_hosts(rung->walls, failure) < 0)
 		return -1;
@@ -360,9 +366,11 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 	if (letter_read(letter->fd, letter->length, sandbox, &masks, &masks_length) < 0)
 		return stage_fail(failure, "reading", "what to run");
 	if (rung->walls & WALL_BIT(WALL_MOUNT_NAMESPACE) &&
-	    (stage_writable(sandbox, rung->walls, trees, failure) < 0 ||
-	     stage_masks(sandbox, rung->walls, masks, masks_length, &report->texts, failure) < 0))
+	    (stage_writable(sandbox, rung->walls, trees, &caches, failure) < 0 ||
+	     stage_masks(sandbox, rung->walls, caches.standing, masks, masks_length, &report->texts,
+			 failure) < 0))
 		return -1;
+	report->caches = caches.standing;
 	report->terminal = open_terminal(sandbox, rung->walls, failure);
 	report->input = reopen_input(&sandbox->stdio[0], failure);
 	report->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -375,8 +383,9 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 	landlock.terminal = report->terminal;
 	landlock.no_network = lacks_network_wall(ground, rung);
 	if (stage_limits(sandbox, rung->walls, failure) < 0 ||
-	    build_landlock(&landlock, trees, failure) < 0 || join_network(control, report) < 0 ||
-	    stage_privileges(rung->walls, failure) < 0 || check_rung(sandbox, rung, failure) < 0)
+	    build_landlock(&landlock, trees, &caches, failure) < 0 ||
+	    join_network(control, report) < 0 || stage_privileges(rung->walls, failure) < 0 ||
+	    check_rung(sandbox, rung, failure) < 0)
 		return -1;
 	/* As the command will be, not as root of the namespace: a masked directory is closed to it.
 	 */
@@ -416,7 +425,7 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 				       .root = -1,
 				       .tasks = -1};
 	struct pollfd died = {supervisor, POLLIN, 0};
-	int kept[7] = {control, -1, -1, -1, -1, -1, -1}, failed;
+	int kept[8] = {control, -1, -1, -1, -1, -1, -1, -1}, failed;
 	unsigned walls = rung.walls;
 	uint32_t pass[4] = {0};
 	struct sandbox sandbox;
@@ -441,6 +450,8 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 			if (sandbox.stdio[i].kind == STDIO_FD)
 				kept[3 + i] = sandbox.stdio[i].fd;
 		kept[6] = report.tasks;
+		if (report.caches)
+			kept[7] = sandbox.cache_lock;
 		failed = leave_shared_table(walls, kept, ELEMENTS(kept), &report.failure);
 	}
 	/* Without a pid namespace we must live long enough to end our children: there the socket
@@ -689,6 +700,7 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 	memcpy(entry->names, report.names, sizeof(entry->names));
 	entry->input = report.input;
 	entry->root = report.root;
+	entry->caches = report.caches;
 	close_fd(&entry->init_control); /* init has a table of its own by now */
 	close_fd(&entry->self);
 	end_helper(entry);

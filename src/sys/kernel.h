@@ -104,6 +104,26 @@ static inline int sys_mount_setattr(int dirfd, const char *path, unsigned flags,
 	return (int)syscall(SYS_mount_setattr, dirfd, path, flags, &attr, sizeof(attr));
 }
 
+/* A file system by parts: one is opened, set up, created and mounted nowhere yet. */
+#define FS_FLAG	  0 /* fsconfig: FSCONFIG_SET_FLAG */
+#define FS_STRING 1 /* FSCONFIG_SET_STRING */
+#define FS_CREATE 6 /* FSCONFIG_CMD_CREATE */
+
+static inline int sys_fsopen(const char *type)
+{
+	return (int)syscall(SYS_fsopen, type, 1 /* FSOPEN_CLOEXEC */);
+}
+
+static inline int sys_fsconfig(int fs, unsigned command, const char *key, const char *value)
+{
+	return (int)syscall(SYS_fsconfig, fs, command, key, value, 0);
+}
+
+static inline int sys_fsmount(int fs, unsigned attributes)
+{
+	return (int)syscall(SYS_fsmount, fs, 1 /* FSMOUNT_CLOEXEC */, attributes);
+}
+
 /* Landlock, up to ABI 7 */
 
 struct landlock_ruleset {

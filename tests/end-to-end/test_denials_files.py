@@ -34,7 +34,7 @@ CALLS = {  # a line of python: what is refused
     'os.link("mine", o + "/new")': [('write', 'new', 'link')],
     'os.rename(o + "/file", o + "/new")': [('delete', 'file', 'rename')],
     'os.rename("mine", o + "/new")': [('write', 'new', 'rename')],
-    'os.rename("mine", o + "/file")': [('delete', 'file', 'rename')],
+    'os.rename("mine", o + "/file")': [('write', 'file', 'rename')],
     'os.rename(o + "/file", "stolen")': [('delete', 'file', 'rename')],
     'os.unlink(o + "/file")': [('delete', 'file', 'unlink')],
     'os.rmdir(o + "/dir")': [('delete', 'dir', 'rmdir')],

@@ -28,6 +28,13 @@ def opened(found):
     return {row['wall'] for row in found['walls'] if row['held'] is False and row['expected']}
 
 
+def test_layers_over_caches_are_tried(ward):
+    assert examine(ward)['caches'] is True
+    assert [name for name in os.listdir(ward.state / 'ward') if name.startswith('doctor') or name == 'caches'] == []
+    text = ward('doctor').out
+    assert [line.split()[1] for line in text.splitlines() if line.startswith('caches ')] == ['layered'], text
+
+
 @pytest.fixture
 def unwalled(binary, who, place):
     program = pathlib.Path(os.environ.get('WARD_UNWALLED') or pathlib.Path(os.environ.get('WARD') or SOURCE / 'build' / 'ward')

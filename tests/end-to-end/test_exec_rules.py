@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules about programs hold for every program that is started, whoever starts it and however."""
+import json
 import os
 import shutil
 import signal
@@ -178,6 +179,25 @@ def test_the_command_itself_by_another_name(plain):
     assert result['status'] == 126 and not (plain.work / 'marker').exists()
 
 
+def test_the_command_itself_is_asked_about(ward):
+    ward.policy(ASK)
+    (ward.work / 'innocent').symlink_to('/usr/bin/touch')
+    with Terminal(ward, columns=150, rows=50) as desk:
+        desk.sendline('ward run -- ./innocent marker; echo went  on')
+        asked(desk, 'exec -a ./innocent /usr/bin/touch marker')
+        press(desk, 'y')
+        desk.expect_exact('went on')
+        desk.ready()
+    assert (ward.work / 'marker').exists()
+
+
+def test_script_without_its_first_line_as_the_command(plain):
+    plain.policy(DENY)
+    plain.file('plain', 'echo by sh "$@"\ntouch marker\n', 0o755)
+    result = plain.result('--', './plain', 'one')
+    assert result['stdout'] == 'by sh one\n' and [d['object'] for d in result['attempts'][0]['denials']] == ['/usr/bin/touch marker']
+
+
 def test_path_search_and_programs_that_cannot_run(plain):
     plain.policy(DENY)
     plain.file('plain', 'echo run by a shell\n', 0o755)  # no first line: ENOEXEC
@@ -298,6 +318,28 @@ def test_what_cannot_be_sealed_is_said(plain):
                         f'not sealed: {os.path.realpath("/lib64/ld-linux-x86-64.so.2")}: it loads the program that it is told to by itself']
 
 
+REGISTER = '''mount -t binfmt_misc none /proc/sys/fs/binfmt_misc && printf ':ward-test:M::WARDTEST::/bin/cat:' > /proc/sys/fs/binfmt_misc/register || exit 77
+exec "$@"'''
+
+
+@pytest.mark.parametrize('rule', ['touch marker', 'cat'])
+def test_format_that_only_the_machine_knows(plain, rule):
+    """What is loaded cannot be foreseen, so it is judged when it is. A machine of our own is a user namespace (Linux 6.7)."""
+    plain.policy(DENY.replace('touch marker', rule))
+    plain.file('mine', 'WARDTEST words\n', 0o755)
+    plain.file('act', '#!/bin/sh\n./mine\n', 0o755)
+    done = plain('-rm', '--propagation', 'private', 'sh', '-c', REGISTER, 'sh', plain.binary, 'run', '--json', '--', './act', program='/usr/bin/unshare')
+    if done.code in (1, 77) and not done.out:
+        pytest.skip('this machine lets nobody register a format')
+    result = json.loads(done.out)
+    if rule == 'cat':
+        denial, = result['attempts'][0]['denials']
+        assert result['stdout'] == '' and (denial['object'], denial['rule']) == ('/usr/bin/cat ./mine', 'deny: cat: nobody touches that')
+    else:
+        assert result['stdout'] == 'WARDTEST words\n' and not result['attempts'][0]['denials'], result
+        assert [w for w in result['sandbox_warnings'] if w.startswith('not sealed: /usr/bin/cat')], result
+
+
 def test_static_program(plain):
     plain.policy(DENY)
     plain.file('static.c', '#include <unistd.h>\nint main(int c, char **v) { if (c > 1) return execv(v[1], v + 1); write(1, "static\\n", 7); }')
@@ -333,6 +375,16 @@ subprocess._USE_VFORK = False
 subprocess.run(["echo", "fine"]); subprocess.run(["sh", "-c", "touch marker"])''')
     result = plain.result('--', '/usr/bin/python3', '-I', 'act.py')
     assert result['stdout'] == 'fine\n' and not (plain.work / 'marker').exists(), result
+
+
+def test_program_that_nobody_may_read(plain):
+    """It could not be looked at when it is loaded."""
+    plain.policy(DENY)
+    plain.file('act', '#!/bin/sh\ncp /bin/echo mine; chmod 111 mine; ./mine words\nchmod 755 mine; ./mine again\n', 0o755)
+    result = plain.result('--', './act')
+    assert result['stdout'] == 'again\n', result
+    denial, = result['attempts'][0]['denials']
+    assert denial['object'] == f'{plain.work}/mine' and 'its file cannot be read' in denial['rule']
 
 
 def test_crowd_of_programs_at_once(plain):
@@ -437,7 +489,7 @@ def test_debugger_inside(plain, debugger):
     plain.policy(DENY)
     result = plain.result('--', *words, '/bin/echo', 'traced')
     assert 'traced' not in result['stdout']
-    assert any('a program inside traces it' in d['rule'] for d in result['attempts'][0]['denials']), result
+    assert any('another program traces it' in d['rule'] for d in result['attempts'][0]['denials']), result
 
 
 def test_debugger_attaches_to_what_runs(plain):

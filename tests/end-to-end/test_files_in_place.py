@@ -216,3 +216,43 @@ def test_nobody_is_asked_for_what_would_fail_anyway(plain):
     screen.ready()
     assert 'ward asks' not in screen.before
     screen.close(force=True)
+
+
+def test_a_directory_is_moved_with_a_yes_to_all_it_holds(desk, outside):
+    (outside / 'one').mkdir()
+    (outside / 'one' / 'file').write_text('1')
+    desk.ward.person.own(outside / 'one', outside / 'one' / 'file')
+    python(desk, 'os.chmod(sys.argv[1] + "/one", 0o750); os.rename(sys.argv[1] + "/one", sys.argv[1] + "/two"); print("went" + " on")', outside)
+    asked(desk, f'to write {outside}/one (a directory)')
+    press(desk, 'y')
+    asked(desk, f'to delete {outside}/one (the directory and all in it)')
+    press(desk, 'y')
+    asked(desk, f'to write {outside}/two')
+    press(desk, 'y')
+    desk.expect_exact('went on')
+    finish(desk)
+    assert (outside / 'two' / 'file').read_text() == '1' and not (outside / 'one').exists()
+
+
+def test_a_directory_is_copied_between_the_workspace_and_what_was_granted(desk, outside):
+    """As between two mounts: mv does it by itself."""
+    desk.ward.file('mine/deep/file', 'mine')
+    target = outside / 'made'
+    desk.sendline(f'ward run -- sh -c "mkdir {target} && mv mine {target}/ && mv {target}/mine back && mkdir {target}/a && mv {target}/a {target}/b && echo went\' on\'"')
+    asked(desk, f'to write {target} (a new directory and all in it)')
+    press(desk, 'y')
+    desk.expect_exact('went on')
+    finish(desk)
+    assert (desk.ward.work / 'back/deep/file').read_text() == 'mine' and not (desk.ward.work / 'mine').exists()
+    assert [path.name for path in target.iterdir()] == ['b']
+
+
+def test_nobody_is_asked_for_a_name_by_which_it_could_be_written_for_ever(desk, outside):
+    target = outside / 'file'
+    python(desk, '''open(sys.argv[1], "w").write("x")
+try: os.link(sys.argv[1], "name")
+except OSError as e: print("got", errno.errorcode[e.errno])''', target)
+    asked(desk, f'to write {target}')
+    press(desk, 'y')
+    desk.expect_exact('got EXDEV')
+    finish(desk)

@@ -197,6 +197,29 @@ def test_a_child_loses_the_connection_too(desk, other, world):
     desk.ready()
 
 
+def test_a_connection_that_is_passed_on_without_end(desk, other, world):
+    """From process to process, faster than anybody can look: it is cut, or the run ends."""
+    ended = []
+
+    def serve(peer):
+        while peer.recv(100):
+            pass
+        ended.append(1)
+
+    world.name('web.example', WEB)
+    port = world.serve(serve)
+    desk.ward.file('passes.py', 'import os, socket, sys, time\ns = socket.create_connection((sys.argv[1], int(sys.argv[2])))\nprint("connected", flush=True)\n'
+                   'end = time.time() + 60\nwhile time.time() < end:\n    if os.fork(): os._exit(0)\n'
+                   '    try: s.send(b"x")\n    except OSError: os._exit(0)\n')
+    desk.sendline(f"ward run -c '/usr/bin/python3 -I passes.py web.example {port}; while [ ! -e stop ]; do sleep 0.1; done'")
+    asked(desk, 'wants web.example')
+    press(desk, 's')
+    desk.expect_exact('connected')
+    revoke(other)
+    assert wait_until(lambda: ended, 15)
+    stop(desk)
+
+
 def test_a_connection_that_cannot_be_found_ends_the_run(desk, other, world):
     """In a message that nobody has received it is no process's fd."""
     world.name('web.example', WEB)
@@ -361,6 +384,22 @@ def test_always_gives_what_was_shown_and_no_more(desk, outside, act, permission,
     assert (outside / 'old').read_text() == 'old' and not (outside / 'other').exists()
 
 
+def test_one_answer_for_good_leaves_the_others(desk, outside):
+    """Of several rules about a command only one counts, so the newest holds what those before it gave."""
+    npm = desk.ward.file(desk.ward.place / 'bin' / 'npm', '', 0o755)
+    desk.does(f'PATH={npm.parent}:$PATH')
+    files = [outside / name for name in 'abc']
+    for count, questions in ((2, 2), (3, 1), (3, 0)):
+        npm.write_text(f'#!/bin/sh\nfor f in {" ".join(map(str, files[:count]))}; do echo x > $f || exit 1; done; echo all m""ade\n')
+        desk.sendline('ward run -- npm install')
+        for file in files[count - questions:count] if questions else ():
+            asked(desk, gives(f'write {file}'))
+            press(desk, 'a', 'y')
+        desk.expect_exact('all made')
+        desk.ready()
+    assert [record['kind'] for record in desk.ward.records()].count('ask') == 3
+
+
 @pytest.mark.parametrize('name', ['a*', '[x]', 'q?', '**', '$HOME'])
 def test_a_name_is_itself_and_no_pattern(desk, outside, name):
     desk.ward.file('act.py', 'import sys, os\nfor n in sys.argv[2:]:\n    try: open(sys.argv[1] + "/" + n, "w").close(); print("made", n)\n'
@@ -500,7 +539,7 @@ def test_more_than_ten_wishes_in_a_second_are_refused_at_once(desk, outside):
             assert wait_until(lambda: noted(desk, 'refused') == '190', 20), noted(desk, 'refused')
         press(desk, 'y' if i == 3 else 'n')
         if i == 0:
-            desk.expect_exact('ward: it asked more than 10 times in a second; all else is refused')
+            desk.expect_exact('ward: it asked more than 10 times in a second; the rest is refused without asking')
     desk.expect_exact('in the end 1 and 199')
     desk.ready()
     result = last_result(desk.ward)
@@ -514,7 +553,7 @@ def test_more_than_fifty_wishes_are_refused(desk, outside):
     asked(desk, f'to write {outside}/0')
     assert wait_until(lambda: noted(desk, 'refused') == '1', 30)
     press(desk, 'n')
-    desk.expect_exact('ward: it asked more than 50 times; all else is refused')
+    desk.expect_exact('ward: it asked more than 50 times; the rest is refused without asking')
     asked(desk, f'to write {outside}/1')
     press(desk, 'q')
     desk.ready()

@@ -11,6 +11,7 @@ from support import Terminal
 from test_asking import ASKED, asked, press
 from test_asking_in_place import last_result
 from test_files_in_place import finish, python
+from test_serve import call, serve
 
 MASKED = 'default: secrets are masked'
 
@@ -114,6 +115,8 @@ print("done")'''
 
 
 def test_policy_and_request_say_it_too(ward, secret):
+    answer, = serve(ward, call('run', {'argv': ['cat', '.env'], 'trace_reads': True}))
+    assert [d['object'] for d in answer['result']['attempts'][0]['denials']] == [str(secret)]
     ward.policy('sandbox: {trace_reads: true}\n')
     assert ward.denials('--', 'cat', '.env') == [('read', str(secret))]
     assert 'trace_reads: true' in ward('policy', 'show').out
@@ -128,6 +131,11 @@ def test_a_masked_directory_and_what_lies_in_it(ward, vault):
                      ('read', f'{vault}/sso', 1)], found
     # Whatever lies there: the command is told the same.
     assert result['stderr'].count('Permission denied') == 6 and 'No such file' not in result['stderr'], result['stderr']
+
+
+def test_a_socket_below_it_is_refused_and_known(ward, vault):
+    script = f'import os, socket; os.chdir("{ward.home}"); socket.socket(socket.AF_UNIX).bind(".azure/s")'
+    assert ward.denials('--', '/usr/bin/python3', '-I', '-c', script) == [('write', f'{vault}/s')]
 
 
 def test_a_link_to_it(ward, vault):
@@ -303,6 +311,19 @@ def test_below_a_masked_directory(desk, vault, what):
     if what not in ('read', 'deeper'):
         for path in vault.rglob('*'):
             assert path.lstat().st_uid == desk.ward.person.uid
+
+
+def test_a_directory_is_moved_away_only_as_a_whole(desk, vault):
+    """All in it could be read where it comes to lie: a yes to the directory alone is none to that."""
+    traced(desk, '''try: os.rename(sys.argv[1] + "/sso", "mine"); print("moved")
+except OSError as e: print("got", errno.errorcode[e.errno])''', vault)
+    asked(desk, f'write {vault}/sso/**')
+    press(desk, 'o')
+    asked(desk, f'write {vault}/sso\r\n')
+    press(desk, 'y')
+    desk.expect_exact('got EACCES')
+    finish(desk)
+    assert (vault / 'sso/token').exists() and not (desk.ward.work / 'mine').exists()
 
 
 def test_what_a_directory_does_not_show(desk, vault):

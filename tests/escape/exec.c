@@ -22,12 +22,15 @@ static struct shared {
 
 static const char *marker, *harmless; /* of one length */
 static int directories[2], moving;
+static uint64_t patience = 1000; /* milliseconds */
 
 static void prepare(char **arguments)
 {
 	static char other[64];
 
 	marker = arguments[0];
+	if (arguments[1])
+		patience = strtoull(arguments[1], NULL, 10);
 	if (strlen(marker) >= sizeof(other))
 		cannot_try("the marker's name is too long");
 	strcpy(other, marker);
@@ -57,7 +60,7 @@ static void prepare(char **arguments)
  */
 static int race(void *(*racer)(void *), void (*start)(void))
 {
-	uint64_t end = now_ms() + RACE_MS * 5 / 2;
+	uint64_t end = now_ms() + patience;
 	pid_t child;
 
 	start_racer(racer, NULL);
@@ -193,7 +196,7 @@ static int rewritten_pointers(char **arguments)
 /* The racer shares the table of fds, or the working directory, with whoever executes. */
 static int share(int flags, int (*body)(void *))
 {
-	uint64_t end = now_ms() + RACE_MS * 5 / 2;
+	uint64_t end = now_ms() + patience;
 	char *stack =
 		mmap(NULL, 1 << 18, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

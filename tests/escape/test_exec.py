@@ -15,9 +15,9 @@ POLICY = "rules:\n  - {command: touch marker, do: deny, why: a test}\n  - {comma
 BY_NAME = "rules:\n  - {command: touch, do: deny, why: a test}\n"
 
 
-def attack(place, name, policy, off=()):
+def attack(place, name, policy, off=(), seconds=1):
     place.write(place.home / ".config/ward/ward.yaml", policy)
-    code, said = place.sandboxed([place.program("exec"), name, "marker"], off=off)
+    code, said = place.sandboxed([place.program("exec"), name, "marker", str(seconds * 1000)], off=off)
     assert code in (REFUSED, SUCCEEDED), said
     place.run(["sh", "-c", "rm -rf marker *-place innocent script x*"])
     return code, said
@@ -40,3 +40,10 @@ def test_other_way_to_a_program(place, name):
     code, said = attack(place, name, BY_NAME)
     assert code == REFUSED, said
     assert attack(place, name, BY_NAME, ["notify"])[0] == SUCCEEDED
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", RACES)
+def test_long_race_for_what_is_loaded(make_place, name):
+    code, said = attack(make_place("user"), name, policy_of(name), seconds=20)
+    assert code == REFUSED, said

@@ -243,6 +243,15 @@ def test_a_network_that_was_asked_for_is_there_without_namespaces(place):
     assert (code, said) == (0, "b'h'\n")
 
 
+def test_the_loopback_is_there_where_ward_may_not_use_netlink(place):
+    """As in a service that is kept to some families of addresses."""
+    script = ("import socket\nserver = socket.create_server(('127.0.0.1', 0))\nsocket.create_connection(server.getsockname(), 5)\n"
+              "six = socket.socket(socket.AF_INET6); six.bind(('::1', 0))\nprint(socket.gethostbyname('web.example'))")
+    code, result = result_of(place, "netlink", ["python3", "-c", script])
+    assert code == 0 and result["stdout"].startswith("198.18."), result
+    assert FULL <= set(result["attempts"][0]["walls"])
+
+
 def test_ward_runs_inside_ward(place):
     """On its lower rung: no namespaces, a supervisor already there; Landlock and filter within Landlock and filter."""
     inner = [place.ward, "run", "--json", "--", "sh", "-c", f"echo inside; echo x > {place.file}"]

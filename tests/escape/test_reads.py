@@ -115,6 +115,15 @@ def test_on_lower_rungs_it_is_as_exact_or_says_so(place, features):
     assert (found, warned) == (([("read", str(secret)), ("read", str(below))], False) if RUNGS[features] else ([], True)), said
 
 
+def test_where_landlock_stands_alone_a_yes_is_one_all_the_same(place):
+    secret, below = secrets(place)
+    script = f"cat {secret}; cat {below}; echo x >> {secret}; true"
+    argv = [place.program("without"), "namespaces", place.ward, "run", "--trace-reads", "--", "sh", "-c", script]
+    code, shown, asked = at_terminal(place, argv, "yyn")
+    assert code == 0 and asked == 3 and shown.count(MARK + "\r\n") == 2, shown
+    assert secret.read_text() == MARK + "\n"
+
+
 def having(*words):
     """The processes that have all of the words on their command lines."""
     found = []

@@ -5,6 +5,7 @@ import re
 
 from conftest import HERE
 from test_attacks import ATTACKS
+from test_grants import ATTACKS as GRANTS, RACES
 from test_handed import ATTACKS as HANDED
 from test_terminal import ATTACKS as TERMINAL
 
@@ -12,7 +13,8 @@ from test_terminal import ATTACKS as TERMINAL
 def test_every_attack_of_the_table_is_tried():
     tests = "".join(path.read_text() for folder in (HERE, HERE.parent / "end-to-end") for path in folder.glob("test_*.py"))
     tried = {f"{attack.program} {attack.name}" for attack in ATTACKS} | {f"streams {name}" for name, _ in TERMINAL}
-    tried |= {f"handed {name}" for name, _ in HANDED}
+    tried |= {f"handed {name}" for name, _ in HANDED} | {f"grants {attack[0]}" for attack in GRANTS}
+    tried |= {f"granted_races {name}" for name in ("rewritten", *RACES)}
     rows = [line for line in (HERE / "README.md").read_text().splitlines() if line.startswith("| ") and "---" not in line][1:]
     assert len(rows) > 30
     for row in rows:

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -61,6 +62,7 @@ static const struct feature {
 	{"notify", SYS_seccomp, 1, SECCOMP_FILTER_FLAG_NEW_LISTENER, EBUSY},
 	{"notify-old", SYS_seccomp, 1, ~0u, EINVAL},
 	{"seccomp", SYS_seccomp, ANY, 0, EINVAL},
+	{"netlink", SYS_socket, 0, AF_NETLINK, EAFNOSUPPORT},
 	{"maps", SYS_openat, 2, O_WRONLY | O_RDWR, TRACED},
 	{"abi1", SYS_landlock_create_ruleset, 2, 1, TRACED},
 	{"abi2", SYS_landlock_create_ruleset, 2, 1, TRACED},

@@ -134,6 +134,23 @@ static void what_is_denied_or_never_reached_has_no_way_on(void **state)
 	assert_int_equal(refused.count, 1);
 }
 
+/* A rule about a program is asked about while it waits, and no flag lifts it. */
+static void a_refused_program_has_no_way_on(void **state)
+{
+	static const char *const rules[] = {"deny: git push", "ask: git push: it publishes",
+					    "exec: what was loaded is not what was approved"};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rules); i++) {
+		const struct denial denial = {.operation = (char *)"exec",
+					      .object = (char *)"/usr/bin/git push",
+					      .rule = (char *)rules[i]};
+
+		check("exec", "/usr/bin/git push", rules[i], NULL, NULL);
+		assert_true(hint_is_final(&denial));
+	}
+}
+
 static void check_socket(const char *directory, const char *name, const char *known)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -171,6 +188,7 @@ int main(void)
 		cmocka_unit_test(the_hosts_loopback_has_a_name),
 		cmocka_unit_test(a_refused_read_is_opened_for_reading),
 		cmocka_unit_test(what_is_denied_or_never_reached_has_no_way_on),
+		cmocka_unit_test(a_refused_program_has_no_way_on),
 		cmocka_unit_test(a_refused_socket_is_opened_by_its_path_and_shows_its_risk),
 	};
 

@@ -25,6 +25,7 @@ static const char *const samples[] = {
 	"none",
 	"never",
 	"require",
+	"off",
 	"7",
 	"512M",
 	"1234567",
@@ -153,6 +154,7 @@ static void assert_same(const struct request *one, const struct request *other)
 		case LEVEL:
 		case NETWORK:
 		case APPROVAL:
+		case CACHES:
 		case PREFERENCE:
 			assert_int_equal(*(const int *)a, *(const int *)b);
 			break;
@@ -163,6 +165,7 @@ static void assert_same(const struct request *one, const struct request *other)
 	assert_int_equal(one->has_level, other->has_level);
 	assert_int_equal(one->has_network, other->has_network);
 	assert_int_equal(one->has_approval, other->has_approval);
+	assert_int_equal(one->has_caches, other->has_caches);
 }
 
 /* Prints it, reads it again, prints it again. */
@@ -332,10 +335,9 @@ static void flags_are_laid_over_a_policy(void **state)
 	assert_int_equal(options_parse_flags(ELEMENTS(words) - 1, words, &flags, NULL), 0);
 	assert_int_equal(policy_to_request(policy, &flags, &whole, NULL), 0);
 	options_print(&whole, &line);
-	assert_string_equal(
-		buffer_text(&line),
-		" --level restricted --net full --approval never --read a --read c --deny b"
-		" --memory 2G --timeout 5s --env Y=2 --env X=3");
+	assert_string_equal(buffer_text(&line), " --level restricted --net full --approval never "
+						"--read a --read c --deny b"
+						" --memory 2G --timeout 5s --env Y=2 --env X=3");
 	there_and_back(&whole);
 }
 

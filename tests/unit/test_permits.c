@@ -97,6 +97,24 @@ static void a_path_is_itself_and_nothing_else(void **state)
 	assert_false(may(PERMIT_WRITE, "/srv/old"));
 }
 
+/* The host's view of it is the real cache. */
+static void no_grant_reaches_through_a_layer(void **state)
+{
+	(void)state;
+	areas_add(&areas, "/home/u/.npm", STATE_WRITABLE, AREA_LAYER);
+	areas_add(&areas, "/home/u/.npm/secret", STATE_DENIED, NULL);
+	give("write /home/u/**", NULL, 0);
+	assert_true(may(PERMIT_WRITE, "/home/u/x"));
+	assert_false(may(PERMIT_WRITE, "/home/u/.npm"));
+	assert_false(may(PERMIT_READ, "/home/u/.npm/x"));
+	assert_null(permit_tree(&observer, "/home/u/.npm/x", /* innermost= */ false));
+	assert_true(permit_never(&observer, "/home/u/.npm/x"));
+	assert_false(permit_never(&observer, "/home/u/.npmrc"));
+	/* What is masked in it is the host's own, and asked for by its name. */
+	give("read /home/u/.npm/secret", NULL, 0);
+	assert_true(may(PERMIT_READ, "/home/u/.npm/secret"));
+}
+
 static void a_directory_goes_with_all_it_holds_only_as_a_tree(void **state)
 {
 	(void)state;
@@ -243,6 +261,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_path_is_itself_and_nothing_else, begin, end),
+		cmocka_unit_test_setup_teardown(no_grant_reaches_through_a_layer, begin, end),
 		cmocka_unit_test_setup_teardown(a_directory_goes_with_all_it_holds_only_as_a_tree,
 						begin, end),
 		cmocka_unit_test_setup_teardown(what_nobody_can_grant_is_known_in_any_case, begin,

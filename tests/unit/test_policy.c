@@ -859,6 +859,8 @@ static void add_section(struct buffer *text)
 	}
 	if (dice(3) == 0)
 		buffer_add_text(text, "sockets: [docker], ");
+	if (dice(3) == 0)
+		buffer_printf(text, "caches: %s, ", dice(2) ? "private" : "off");
 	if (dice(2)) {
 		buffer_add_text(text, "limits: {");
 		for (size_t i = 0; i < ELEMENTS(limits); i++)
@@ -916,7 +918,8 @@ static bool is_no_higher(uint64_t limit, uint64_t most)
 static bool is_narrower(const struct sandbox_policy *with, const struct sandbox_policy *without)
 {
 	return with->level >= without->level && with->network <= without->network &&
-	       is_subset(&with->read, &without->read) && is_subset(&with->write, &without->write) &&
+	       with->caches >= without->caches && is_subset(&with->read, &without->read) &&
+	       is_subset(&with->write, &without->write) &&
 	       is_subset(&with->allow_hosts, &without->allow_hosts) &&
 	       is_subset(&with->publish, &without->publish) &&
 	       is_subset(&with->sockets, &without->sockets) &&

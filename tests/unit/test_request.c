@@ -188,7 +188,8 @@ static void json_and_back_is_the_same(void **state _unused_)
 		"{\"command\": \"a\\nb\", \"shell\": \"/bin/dash\", \"login\": true, \"level\": "
 		"\"none\","
 		" \"net\": \"restricted\", \"read\": [\"x\"], \"cpu\": 0.5, \"timeout\": 2.5,"
-		" \"keep_output\": 7, \"turn\": \"t\", \"approval\": \"unless-trusted\","
+		" \"keep_output\": 7, \"turn\": \"t\", \"approval\": \"unless-trusted\", "
+		"\"caches\": \"off\","
 		" \"sandbox\": \"forbid\", \"escalated\": true, \"policy\": \"/p\", \"profile\": "
 		"\"code\"}";
 	_cleanup_request_ struct request request;

@@ -188,6 +188,8 @@ void bind_unix(struct observer *observer, const struct seccomp_notif *call, cons
 	}
 	memcpy(path, address->sun_path, length - offsetof(struct sockaddr_un, sun_path));
 	r = caller_find(observer->observed->root, (pid_t)call->pid, AT_FDCWD, path, false, &found);
+	if (r == -EACCES && below_refuse(observer, call, trap, path))
+		return;
 	if (r < 0 || !still_waiting(observer, call->id)) {
 		if (r == 0)
 			close(found.fd);
