@@ -395,7 +395,10 @@ static int apply(const char *text, const char *end, int *opened, struct failure 
 
 int stage_hosts(unsigned walls, struct failure *failure)
 {
-	if (!(walls & WALL_BIT(WALL_RUN)) || !(walls & WALL_BIT(WALL_NET_NAMESPACE)))
+	const unsigned needed =
+		WALL_BIT(WALL_MOUNT_NAMESPACE) | WALL_BIT(WALL_RUN) | WALL_BIT(WALL_NET_NAMESPACE);
+
+	if ((walls & needed) != needed)
 		return 0;
 	if (write_file(STORE "/hosts", hosts) < 0 ||
 	    write_file(STORE "/resolv.conf", nameserver) < 0 || prepare_linked_resolver() < 0)
