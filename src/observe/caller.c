@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the process behind a notification. */
 #include "caller.h"
-#include "plain.h"
+#include "files/plain.h"
 #include "../base/io.h"
 #include "../base/path.h"
 #include "../sys/kernel.h"

@@ -11,7 +11,7 @@
 #include "../base/hosts.h"
 #include "../base/list.h"
 #include "network/publish.h"
-#include "permits.h"
+#include "files/permits.h"
 #include "../request/result.h"
 #include "../sandbox/sandbox.h"
 #include <stdbool.h>

@@ -3,17 +3,17 @@
  * answer. */
 #pragma once
 
-#include "below.h"
+#include "files/below.h"
 #include "caller.h"
 #include "face.h"
-#include "hold.h"
+#include "files/hold.h"
 #include "ledger.h"
 #include "network/nameserver.h"
 #include "observe.h"
-#include "permits.h"
-#include "reads.h"
-#include "renew.h"
-#include "seal.h"
+#include "files/permits.h"
+#include "files/reads.h"
+#include "masks/renew.h"
+#include "programs/seal.h"
 #include "terms.h"
 #include "network/resolver.h"
 #include <linux/seccomp.h>

@@ -2,7 +2,7 @@
 /* Configurations with credentials: which are found, what is seen of them, and what a change of what
  * is seen makes of the file. */
 #include "base/io.h"
-#include "observe/text.h"
+#include "observe/masks/text.h"
 #include "sandbox/credentials.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
  * can name it. When the routes are made it keeps one capability: ports below 1024. It knows nothing
  * of the host's network, and what it makes belongs to the sandbox's. */
 #include "factory.h"
-#include "../cover.h"
+#include "../masks/cover.h"
 #include "../../base/macro.h"
 #include "../../sys/kernel.h"
 

@@ -8,8 +8,8 @@
  * performs those as well, on what it looked at. */
 #pragma once
 
-#include "../base/list.h"
-#include "../base/guard.h"
+#include "../../base/list.h"
+#include "../../base/guard.h"
 #include <limits.h>
 #include <stdint.h>
 #include <sys/types.h>

@@ -3,8 +3,8 @@
 #include "renew.h"
 #include "cover.h"
 #include "text.h"
-#include "../base/units.h"
-#include "../sys/kernel.h"
+#include "../../base/units.h"
+#include "../../sys/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>

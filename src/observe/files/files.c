@@ -2,9 +2,9 @@
 /* Calls that open or change files. On ordinary ground the walls alone decide them; what is judged
  * here is whether they will refuse, so that the refusal is known exactly, and whether it is ward's
  * or would have come without it. */
-#include "observer.h"
+#include "../observer.h"
 #include "plain.h"
-#include "../base/path.h"
+#include "../../base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>

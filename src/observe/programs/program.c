@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading what a call of execve is about to load. */
 #include "program.h"
-#include "observer.h"
-#include "../base/io.h"
-#include "../base/path.h"
-#include "../sys/kernel.h"
+#include "../observer.h"
+#include "../../base/io.h"
+#include "../../base/path.h"
+#include "../../sys/kernel.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -7,9 +7,9 @@
  * such a run. When the watch begins everything is looked at once. */
 #pragma once
 
-#include "../base/error.h"
-#include "../base/list.h"
-#include "../sandbox/sandbox.h"
+#include "../../base/error.h"
+#include "../../base/list.h"
+#include "../../sandbox/sandbox.h"
 #include <stdbool.h>
 
 struct renewal;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Holding what was loaded against what was approved. */
 #include "seal.h"
-#include "observer.h"
-#include "../base/units.h"
+#include "../observer.h"
+#include "../../base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,10 +2,10 @@
 /* Programs that are started, whoever starts them: each is held against the rules with all its
  * words, and where one asks, the call waits for the answer. What may go on is sealed (seal.h): the
  * call itself continues, because nobody can execute a program for somebody else. */
-#include "observer.h"
-#include "../base/escape.h"
-#include "../base/io.h"
-#include "../base/path.h"
+#include "../observer.h"
+#include "../../base/escape.h"
+#include "../../base/io.h"
+#include "../../base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>

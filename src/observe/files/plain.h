@@ -3,7 +3,7 @@
  * all are such, and they are found with half the calls. */
 #pragma once
 
-#include "caller.h"
+#include "../caller.h"
 
 /* As caller_find and caller_find_name; false: not such a path, or not there, and nothing was set.
  */

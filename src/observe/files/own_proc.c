@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of /proc by which processes are set up, where all of /proc is read-only to them. */
-#include "observer.h"
-#include "../base/io.h"
+#include "../observer.h"
+#include "../../base/io.h"
 
 #include <dirent.h>
 #include <errno.h>

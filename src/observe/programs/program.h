@@ -3,7 +3,7 @@
  * All of it is what the caller's memory says now; whether it is what is loaded shows only then. */
 #pragma once
 
-#include "../base/list.h"
+#include "../../base/list.h"
 #include <linux/seccomp.h>
 #include <limits.h>
 #include <stdbool.h>

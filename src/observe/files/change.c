@@ -2,8 +2,8 @@
 /* Modes, owners, times and attributes of files where no mount is read-only: Landlock knows nothing
  * of them, so there is no wall behind the supervisor's look. What may be changed is changed here,
  * on the object that was looked at and with a copy of the arguments. */
-#include "observer.h"
-#include "../sys/kernel.h"
+#include "../observer.h"
+#include "../../sys/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 /* Opens performed for the caller: of files in a holder, and of everything once a holder was made
  * while the command ran. The fd is of what was looked at, whatever the caller's memory says by now.
  * Only files, pipes, terminals of the sandbox and its harmless devices are ever handed in. */
-#include "observer.h"
-#include "../base/io.h"
-#include "../base/path.h"
+#include "../observer.h"
+#include "../../base/io.h"
+#include "../../base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>

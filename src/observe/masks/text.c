@@ -2,8 +2,8 @@
 /* What is seen of a configuration, and the configuration itself, kept the same but for credentials.
  */
 #include "text.h"
-#include "../base/io.h"
-#include "../sandbox/gitconfig.h"
+#include "../../base/io.h"
+#include "../../sandbox/gitconfig.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,11 +7,11 @@
  * holds no descriptor but the one it reports on. What it looks at may be in motion, so it goes by
  * descriptors that hold the thing itself, and looks again when it is done. */
 #include "cover.h"
-#include "network/child.h"
-#include "../base/io.h"
-#include "../base/path.h"
-#include "../sandbox/stage.h"
-#include "../sys/kernel.h"
+#include "../network/child.h"
+#include "../../base/io.h"
+#include "../../base/path.h"
+#include "../../sandbox/stage.h"
+#include "../../sys/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>

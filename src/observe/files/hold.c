@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the supervisor remembers of guarded names, and the checks that need a file's content. */
 #include "hold.h"
-#include "observer.h"
-#include "text.h"
-#include "../base/io.h"
-#include "../base/path.h"
-#include "../sandbox/gitconfig.h"
-#include "../sys/kernel.h"
+#include "../observer.h"
+#include "../masks/text.h"
+#include "../../base/io.h"
+#include "../../base/path.h"
+#include "../../sandbox/gitconfig.h"
+#include "../../sys/kernel.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,8 +6,8 @@
  * What a person lets be read is handed in as a sealed copy, never as the host's own file: that lies
  * on a mount that can be written, and whoever holds it for reading could open it anew for writing
  * (/proc/self/fd), cut it or change its mode, by a call that was let go on for another path. */
-#include "observer.h"
-#include "../base/path.h"
+#include "../observer.h"
+#include "../../base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * a person has said yes to it. */
 #pragma once
 
-#include "caller.h"
+#include "../caller.h"
 
 struct observer;
 struct seccomp_notif;

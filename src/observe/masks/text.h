@@ -4,7 +4,7 @@
  * a rename over its name would make the mount fall off. */
 #pragma once
 
-#include "../sandbox/sandbox.h"
+#include "../../sandbox/sandbox.h"
 #include <sys/stat.h>
 
 /* The fd of what is seen, if that is one of the texts; else -1. inside: as the sandbox sees it. */

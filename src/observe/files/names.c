@@ -6,9 +6,9 @@
  *
  * The sandbox's own mounts are honoured by hand: the kernel lets nobody rename over a mount point
  * of his own namespace, but for us those are not. */
-#include "observer.h"
-#include "text.h"
-#include "../base/path.h"
+#include "../observer.h"
+#include "../masks/text.h"
+#include "../../base/path.h"
 
 #include <dirent.h>
 #include <errno.h>

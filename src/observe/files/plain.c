@@ -3,8 +3,8 @@
  * way; but the kernel is told to follow no link. What is found then lies where the text says, and
  * nobody has to ask for its canonical path. */
 #include "plain.h"
-#include "face.h"
-#include "../sys/kernel.h"
+#include "../face.h"
+#include "../../sys/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was granted of files, and the way to them on the host. */
 #include "permits.h"
-#include "observer.h"
-#include "../base/path.h"
-#include "../sys/kernel.h"
+#include "../observer.h"
+#include "../../base/path.h"
+#include "../../sys/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>

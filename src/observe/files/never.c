@@ -3,9 +3,9 @@
  * the kernel's own file systems wherever they are mounted. A name is not enough to know it by: the
  * same files may be mounted at a second place, and a file system may not tell letters apart. */
 #include "permits.h"
-#include "observer.h"
-#include "../base/io.h"
-#include "../base/path.h"
+#include "../observer.h"
+#include "../../base/io.h"
+#include "../../base/path.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>

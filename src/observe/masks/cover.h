@@ -3,8 +3,8 @@
  * a moment. */
 #pragma once
 
-#include "../base/list.h"
-#include "../sandbox/find.h"
+#include "../../base/list.h"
+#include "../../sandbox/find.h"
 #include <stdbool.h>
 
 struct covering {

@@ -2,7 +2,7 @@
 /* Programs ask whether they may write before they try, and the kernel knows only that the mount is
  * read-only. Where somebody can be asked they shall try, so they are told what would hold without
  * that mount. Nothing is opened by it, and nothing can be done that could not be done before. */
-#include "observer.h"
+#include "../observer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls below a masked directory. */
-#include "observer.h"
-#include "../base/path.h"
-#include "../sys/kernel.h"
+#include "../observer.h"
+#include "../../base/path.h"
+#include "../../sys/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>

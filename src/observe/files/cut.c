@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* truncate() performed for the caller, on the object that was looked at. The mount that it was
  * found on still has its say: one that is read-only is not cut by us either. */
-#include "observer.h"
-#include "../base/path.h"
-#include "../sys/kernel.h"
+#include "../observer.h"
+#include "../../base/path.h"
+#include "../../sys/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
