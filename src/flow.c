@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The flow, one direction: request -> plan -> assessment -> verdict -> (ask -> answer) -> sandbox
  * -> run -> observed -> (again, with what was missing) -> result -> record. Each stage takes the
- * value that the one before made; only this file and its asking half, flow_ask.c, know all of them.
- */
+ * value that the one before made; only this file and its parts, flow_*.c, know all of them. */
 #include "flow_state.h"
 #include "base/buffer.h"
 #include "base/escape.h"
@@ -80,8 +79,8 @@ struct decision *flow_decided(struct flow *flow, const char *stage, const char *
 
 /* The configuration is read once and does not change under the request. Whose word counts is
  * whoever called ward, not whoever the command will run as. */
-static int load_policy(const struct request *request, const char *state,
-		       const struct policy **ret_policy, struct error **ret_error)
+int flow_load_policy(const struct request *request, const char *state,
+		     const struct policy **ret_policy, struct error **ret_error)
 {
 	_cleanup_list_ struct list walls = {0};
 	const struct policy_places places = {
@@ -183,7 +182,7 @@ int flow_judge(struct flow *flow, struct error **ret_error)
 	return 0;
 }
 
-static int look(struct flow *flow, struct error **ret_error)
+int flow_look(struct flow *flow, struct error **ret_error)
 {
 	struct decision *decision;
 	int r = 0;
@@ -628,7 +627,7 @@ static int again(struct flow *flow, struct error **ret_error)
 
 /* Where the session of whoever the command runs as is kept; made by that user, when we are that
  * user. */
-static void own_state_directory(struct flow *flow)
+void flow_find_state(struct flow *flow)
 {
 	const char *home = flow->identity.home;
 	struct stat st;
@@ -658,10 +657,10 @@ static int open_everything(struct flow *flow, struct error **ret_error)
 	    (r = state_directory(&flow->state, ret_error)) < 0 ||
 	    (r = state_directory_make(flow->state, ret_error)) < 0 ||
 	    (r = audit_open(flow->state, &flow->audit, ret_error)) < 0 ||
-	    (r = load_policy(request, flow->state, &flow->policy, ret_error)) < 0 ||
+	    (r = flow_load_policy(request, flow->state, &flow->policy, ret_error)) < 0 ||
 	    (r = streams_open(request, ways[request->mode].streams, &flow->streams, ret_error)) < 0)
 		return r;
-	own_state_directory(flow);
+	flow_find_state(flow);
 	flow_make_group(flow, sandboxed);
 	if (sandboxed &&
 	    ((r = identity_become(&flow->identity, geteuid() == 0 && flow_is_attended(),
@@ -683,7 +682,7 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 
 	run_block_signals(&flow->before);
 	input_mark(&flow->input);
-	if ((r = open_everything(flow, ret_error)) < 0 || (r = look(flow, ret_error)) < 0)
+	if ((r = open_everything(flow, ret_error)) < 0 || (r = flow_look(flow, ret_error)) < 0)
 		return r;
 	if (flow->verdict.level == LEVEL_CONTAINER) {
 		fail(ret_error, E_POLICY,
@@ -781,52 +780,4 @@ void flow_run(const struct request *request, const struct audience *audience,
 	free(flow.company);
 	free(flow.quarantine);
 	arena_free(flow.arena);
-}
-
-int flow_check(const struct request *request,
-	       void (*show)(const struct plan *plan, const struct assessment *assessment,
-			    const struct verdict *verdict, void *data),
-	       void *data, struct error **ret_error)
-{
-	_cleanup_result_ struct result result;
-	struct flow flow = {.request = request, .result = &result, .arena = arena_new()};
-	int r;
-
-	result_init(&result);
-	if ((r = identity_choose(request->workspace, &flow.identity, ret_error)) == 0 &&
-	    (r = state_directory(&flow.state, ret_error)) == 0 &&
-	    (r = load_policy(request, flow.state, &flow.policy, ret_error)) == 0) {
-		own_state_directory(&flow);
-		flow.session.id = request->session ? strdup(request->session)
-						   : session_default(request->agent);
-		if (request->agent)
-			r = session_check_agent(request->agent, ret_error);
-		if (r == 0 && !session_is_name(flow.session.id))
-			r = fail(ret_error, E_USAGE, "'%s' cannot be the name of a session",
-				 flow.session.id);
-	}
-	if (r == 0)
-		r = look(&flow, ret_error);
-	if (r == 0)
-		show(&flow.plan, &flow.assessment, &flow.verdict, data);
-	free(flow.session.id);
-	verdict_done(&flow.verdict);
-	approval_key_done(&flow.key);
-	grants_done(&flow.grants);
-	identity_done(&flow.identity);
-	free(flow.state);
-	free(flow.own_state);
-	free(flow.company);
-	free(flow.quarantine);
-	arena_free(flow.arena);
-	return r;
-}
-
-void flow_warm(const struct request *request)
-{
-	_cleanup_free_ char *state = NULL;
-	const struct policy *policy;
-
-	if (request->workspace && state_directory(&state, NULL) == 0)
-		(void)load_policy(request, state, &policy, NULL);
 }

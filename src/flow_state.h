@@ -99,6 +99,13 @@ int flow_record(struct flow *flow, const char *kind, json_t *body, struct error 
 int flow_record_start(struct flow *flow, struct error **ret_error);
 /* Rules and answers about a kind of command do not mean this one. */
 bool flow_is_altered(const struct request *request);
+/* The policy that holds for the request; kept until it changes. */
+int flow_load_policy(const struct request *request, const char *state,
+		     const struct policy **ret_policy, struct error **ret_error);
+/* Where what belongs to whoever the command runs as is kept. */
+void flow_find_state(struct flow *flow);
+/* Parses, assesses and decides. */
+int flow_look(struct flow *flow, struct error **ret_error);
 /* Decides, with what was answered so far. */
 int flow_judge(struct flow *flow, struct error **ret_error);
 
