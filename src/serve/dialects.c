@@ -234,12 +234,12 @@ static json_t *write_cursor(const struct hook_call *call, const struct hook_answ
 {
 	static const char *const words[] = {
 		[HOOK_ALLOW] = "allow", [HOOK_ASK] = "ask", [HOOK_DENY] = "deny"};
-	json_t *object = json_object();
+	json_t *object;
 
 	(void)call;
 	if (answer->word == HOOK_SILENCE) /* a file that may be read */
 		return json_pack("{s:s}", "permission", "allow");
-	json_object_set_new(object, "permission", json_string(words[answer->word]));
+	object = json_pack("{s:s}", "permission", words[answer->word]);
 	if (answer->reason) {
 		json_object_set_new(object, "user_message", json_string(answer->reason));
 		json_object_set_new(object, "agent_message", json_string(answer->reason));
