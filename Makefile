@@ -66,17 +66,18 @@ print('%d passed, %d failed%s' % (count['tests'] - failed - count['skipped'], fa
 endef
 export COUNT
 
-# Tests wait more than they compute, so three go on beside each other, each with a log of its own: the plain build, the
-# sanitized one through the real program, and the attacks on it.
+# Tests wait more than they compute, so six parts go on beside each other, each with a log of its own: the tests through
+# the real program in halves and the attacks, on the plain build and on the sanitized one.
+PARTS = build:end-to-end-2 build:escape build-asan:unit build-asan:end-to-end-1 build-asan:end-to-end-2 build-asan:escape
 both:
 	@$(call build-in,build-asan,$(SANITIZED))
 	@mkdir -p build/reports build-asan/reports
-	@$(MAKE) --no-print-directory suites BUILD=build-asan SUITES='unit end-to-end' >build-asan/reports/log 2>&1 & one=$$!; \
-		$(MAKE) --no-print-directory suites BUILD=build-asan SUITES=escape >build-asan/reports/attacks.log 2>&1 & \
-		two=$$!; failed=; $(MAKE) --no-print-directory suites || failed=yes; \
-		$(MAKE) --no-print-directory replay || failed=yes; \
-		wait $$one || failed=yes; wait $$two || failed=yes; \
-		cat build-asan/reports/log build-asan/reports/attacks.log; test -z "$$failed"
+	@for part in $(PARTS); do \
+		$(MAKE) --no-print-directory $${part#*:} BUILD=$${part%:*} >$${part%:*}/reports/$${part#*:}.log 2>&1 & \
+		parts="$$parts $$!"; done; failed=; \
+		for part in unit end-to-end-1 replay; do $(MAKE) --no-print-directory $$part || failed=yes; done; \
+		for part in $$parts; do wait $$part || failed=yes; done; \
+		for part in $(PARTS); do cat $${part%:*}/reports/$${part#*:}.log; done; test -z "$$failed"
 
 SUITES = unit end-to-end escape
 suites:
@@ -95,6 +96,13 @@ end-to-end: ## tests through the real program
 	@echo "== end-to-end ($(BUILD))"
 	@WARD=$(abspath $(BUILD))/ward timeout -k 10 1800 $(PYTEST) -m 'not soak' \
 		--junitxml=$(BUILD)/reports/end-to-end.xml tests/end-to-end </dev/null
+
+HALF_1 = $(wildcard tests/end-to-end/test_[a-h]*.py)
+HALF_2 = $(wildcard tests/end-to-end/test_[i-z]*.py)
+end-to-end-%:
+	@echo "== end-to-end, half $* ($(BUILD))"
+	@WARD=$(abspath $(BUILD))/ward timeout -k 10 1800 $(PYTEST) -m 'not soak' \
+		--junitxml=$(BUILD)/reports/end-to-end-$*.xml $(HALF_$*) </dev/null
 
 escape: ## attack programs, which must fail
 	@echo "== escape ($(BUILD))"

@@ -3,7 +3,7 @@
 
 A user is one suite's at a time: whoever holds the lock on its home. Making or removing one replaces /etc/passwd and its kin,
 over which every run has masks; a run that is going on then has to renew them, or is ended where it cannot. So
-suites that run beside each other, as those of the two builds do, find their users made by the first of them, and the last one
+parts that run beside each other, as those of `make test` do, find their users made by the first of them, and the last one
 removes them all."""
 import contextlib
 import fcntl
@@ -17,7 +17,7 @@ import signal
 import subprocess
 
 PLACE = pathlib.Path('/var/tmp')
-TOGETHER = 3
+TOGETHER = 6
 
 
 def name_of(number):
