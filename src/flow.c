@@ -726,58 +726,18 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 void flow_run(const struct request *request, const struct audience *audience,
 	      struct result *ret_result)
 {
-	struct flow flow = {.request = request,
-			    .audience = audience,
-			    .result = ret_result,
-			    .arena = arena_new()};
+	struct flow flow;
 	struct error *error = NULL;
 	char run_id[ID_TEXT];
 
+	flow_init(&flow, request, ret_result);
+	flow.audience = audience;
 	id_make(run_id);
 	ret_result->run = strdup(run_id);
-	flow.entry = ENTRY_NONE;
-	flow.cache_slot = CACHE_SLOT_NONE;
-	flow.streams.terminal = -1;
-	flow.streams.input_file = -1;
-	memset(flow.streams.close_after_start, -1, sizeof(flow.streams.close_after_start));
 	if (carry_out(&flow, &error) < 0) {
 		error_free(ret_result->error);
 		ret_result->error = STEAL(error);
 	}
 	record_end(&flow);
-
-	observer_free(flow.observer);
-	publish_done(&flow.published);
-	entry_done(&flow.entry);
-	cache_close(&flow.cache_slot); /* nothing is mounted from it any more */
-	cgroup_free(flow.group);
-	streams_done(&flow.streams);
-	prepared_done(&flow.prepared);
-	session_done(&flow.session);
-	verdict_done(&flow.verdict);
-	approval_key_done(&flow.key);
-	grants_done(&flow.grants);
-	list_done(&flow.granted);
-	list_done(&flow.kept);
-	list_done(&flow.for_good);
-	list_done(&flow.asked);
-	list_done(&flow.refused);
-	list_done(&flow.remarks);
-	error_free(flow.failure);
-	identity_done(&flow.identity);
-	audit_close(flow.audit);
-	masks_done(&flow.masks);
-	list_done(&flow.mask_paths);
-	list_done(&flow.caches);
-	free(flow.cache_home);
-	list_done(&flow.writable);
-	list_done(&flow.program_rules);
-	list_done(&flow.candidates);
-	buffer_done(&flow.users);
-	buffer_done(&flow.groups);
-	free(flow.state);
-	free(flow.own_state);
-	free(flow.company);
-	free(flow.quarantine);
-	arena_free(flow.arena);
+	flow_done(&flow);
 }

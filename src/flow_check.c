@@ -11,10 +11,11 @@ int flow_check(const struct request *request,
 	       void *data, struct error **ret_error)
 {
 	_cleanup_result_ struct result result;
-	struct flow flow = {.request = request, .result = &result, .arena = arena_new()};
+	struct flow flow;
 	int r;
 
 	result_init(&result);
+	flow_init(&flow, request, &result);
 	if ((r = identity_choose(request->workspace, &flow.identity, ret_error)) == 0 &&
 	    (r = state_directory(&flow.state, ret_error)) == 0 &&
 	    (r = flow_load_policy(request, flow.state, &flow.policy, ret_error)) == 0) {
@@ -31,16 +32,7 @@ int flow_check(const struct request *request,
 		r = flow_look(&flow, ret_error);
 	if (r == 0)
 		show(&flow.plan, &flow.assessment, &flow.verdict, data);
-	free(flow.session.id);
-	verdict_done(&flow.verdict);
-	approval_key_done(&flow.key);
-	grants_done(&flow.grants);
-	identity_done(&flow.identity);
-	free(flow.state);
-	free(flow.own_state);
-	free(flow.company);
-	free(flow.quarantine);
-	arena_free(flow.arena);
+	flow_done(&flow);
 	return r;
 }
 

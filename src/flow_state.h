@@ -81,6 +81,10 @@ struct flow {
 	bool caches_read_only;
 };
 
+/* flow_state.c */
+void flow_init(struct flow *flow, const struct request *request, struct result *result);
+void flow_done(struct flow *flow);
+
 /* flow.c: one line for a person; a decision added to the result; a record appended, body taken
  * over.
  */

@@ -31,6 +31,8 @@ enum address_range {
 enum address_range address_range(const struct in6_addr *address);
 /* "private", "link-local", "metadata", "host-loopback", "reserved"; "public". */
 const char *address_range_name(enum address_range range);
+/* "192.0.2.1", "2001:db8::1"; IPv4 becomes a mapped address. False for anything else, NULL too. */
+bool address_read(const char *text, struct in6_addr *ret_address);
 
 enum host_access { HOST_UNLISTED, HOST_ALLOWED, HOST_DENIED };
 

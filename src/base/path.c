@@ -117,6 +117,12 @@ bool path_is_under(const char *path, const char *directory)
 	       (path[length] == '\0' || path[length] == '/');
 }
 
+bool path_is_beyond(const char *path)
+{
+	return path_is_under(path, "/proc") || path_is_under(path, "/dev") ||
+	       path_is_under(path, "/sys") || path_is_under(path, "/run");
+}
+
 bool path_is_among(const char *path, const struct list *patterns)
 {
 	for (size_t i = 0; patterns && i < patterns->count; i++)

@@ -18,6 +18,9 @@ char *path_resolve(const char *base, const char *home, const char *path);
 char *path_expand(const char *path, char *name, size_t size, const char **ret_fault);
 /* True if path is directory itself or lies below it; both absolute and normalised. */
 bool path_is_under(const char *path, const char *directory);
+/* True for what no grant can open: the kernel's own file systems, and /run, which is hidden as a
+ * whole. */
+bool path_is_beyond(const char *path);
 /* True if one of the patterns means the path, or something above it that has no glob. */
 struct list;
 bool path_is_among(const char *path, const struct list *patterns);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kind of place an address is. */
 #include "ranges.h"
+
+#include <arpa/inet.h>
 #include "macro.h"
 
 #include <string.h>
@@ -153,4 +155,17 @@ const char *address_range_name(enum address_range range)
 	};
 
 	return names[range];
+}
+
+bool address_read(const char *text, struct in6_addr *ret_address)
+{
+	struct in6_addr mapped = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+
+	if (!text)
+		return false;
+	if (inet_pton(AF_INET, text, &mapped.s6_addr[12]) == 1) {
+		*ret_address = mapped;
+		return true;
+	}
+	return inet_pton(AF_INET6, text, ret_address) == 1;
 }

@@ -217,9 +217,7 @@ static int check_writable(const char *workspace, const char *path, const char *t
 			ret_error,
 			"it must exist: make it first, or name the directory it will lie in");
 	}
-	if (path_is_under(real, "/proc") || path_is_under(real, "/dev") ||
-	    path_is_under(real, "/sys") || path_is_under(real, "/run") ||
-	    (strcmp(real, "/") == 0 && strcmp(path, "/") == 0))
+	if (path_is_beyond(real) || (strcmp(real, "/") == 0 && strcmp(path, "/") == 0))
 		return refuse_writable(real, ret_error);
 	/* A link in the workspace may have been put there by an earlier command. */
 	if (path_is_under(fixed, workspace) && !path_is_under(real, workspace)) {

@@ -235,12 +235,11 @@ struct target {
 
 static enum host_access judge(const struct host_rules *rules, const struct target *target)
 {
-	struct in6_addr address = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	struct in6_addr address;
 
 	if (strcmp(target->host, "localhost") == 0)
 		return host_rules_loopback(rules, target->port);
-	if (inet_pton(AF_INET, target->host, &address.s6_addr[12]) == 1 ||
-	    inet_pton(AF_INET6, target->host, &address) == 1)
+	if (address_read(target->host, &address))
 		return host_rules_address(rules, &address, target->port, /* named= */ false,
 					  /* ret_rule= */ NULL);
 	return host_rules_name(rules, target->host, target->port);

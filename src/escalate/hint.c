@@ -72,17 +72,6 @@ static const char *loopback_port(const char *target)
 	return NULL;
 }
 
-static bool read_address(const char *text, struct in6_addr *ret_address)
-{
-	char mapped[INET6_ADDRSTRLEN + 8];
-
-	if (!text)
-		return false;
-	snprintf(mapped, sizeof(mapped), "::ffff:%s", text);
-	return inet_pton(AF_INET6, text, ret_address) == 1 ||
-	       inet_pton(AF_INET6, mapped, ret_address) == 1;
-}
-
 /* What must be listed for it: an allowed name that leads to an address which is not public is not
  * enough. NULL: nothing would do. Caller frees. */
 static char *find_target(const struct denial *denial)
@@ -92,7 +81,7 @@ static char *find_target(const struct denial *denial)
 	char *target = NULL;
 	int r;
 
-	if (read_address(denial->address, &address))
+	if (address_read(denial->address, &address))
 		range = address_range(&address);
 	if (range != RANGE_PUBLIC && strcmp(denial->address, denial->host) != 0)
 		r = asprintf(&target, strchr(denial->address, ':') ? "[%s]:%u" : "%s:%u",
@@ -106,13 +95,6 @@ static char *find_target(const struct denial *denial)
 		return NULL;
 	}
 	return target;
-}
-
-/* What no grant can open: the kernel's own file systems, and what is hidden as a whole. */
-static bool is_beyond(const char *path)
-{
-	return path_is_under(path, "/proc") || path_is_under(path, "/dev") ||
-	       path_is_under(path, "/sys") || path_is_under(path, "/run");
 }
 
 static bool flag_for_target(const struct denial *denial, struct buffer *text)
@@ -162,7 +144,7 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 					       : object);
 		return true;
 	}
-	if (object[0] != '/' || is_beyond(object))
+	if (object[0] != '/' || path_is_beyond(object))
 		return false;
 	path = writable_for(object);
 	buffer_add_text(text, "--write ");
@@ -228,11 +210,11 @@ char *hint_permission(const struct denial *denial, bool *ret_broad)
 	if (is_protected(denial))
 		return permission_for_file("write", object);
 	if (is_read(denial)) { /* what is not there nobody can be let read */
-		*ret_broad = !realpath(object, real) || is_beyond(real);
+		*ret_broad = !realpath(object, real) || path_is_beyond(real);
 		return *ret_broad ? NULL : permission_for_file("read", real);
 	}
 	path = writable_for(object);
-	if (!realpath(path, real) || is_beyond(real))
+	if (!realpath(path, real) || path_is_beyond(real))
 		return NULL;
 	*ret_broad = hint_is_broad(real);
 	return *ret_broad ? NULL : permission_for_file("write", real);

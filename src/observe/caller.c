@@ -191,22 +191,17 @@ static bool is_link_of_process(const char *part)
 	       strncmp(part, "cwd/", 4) == 0;
 }
 
-/* The process id that the caller has in its own namespace; 0 where it is gone. */
-static int number_inside(pid_t tid)
+long proc_number_inside(int directory, const char *path, const char *field)
 {
 	_cleanup_free_ char *text = NULL;
-	char path[64], *at, *end;
+	char *at, *end;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	if (read_file(AT_FDCWD, path, 16384, &text, NULL) < 0)
-		return 0;
-	at = strstr(text, "\nNStgid:");
-	end = at ? strchr(at + 1, '\n') : NULL;
-	if (!end)
+	if (read_file(directory, path, 16384, &text, NULL) < 0 || !(at = strstr(text, field)) ||
+	    !(end = strchr(at, '\n')))
 		return 0;
 	*end = '\0';
 	at = strrchr(at, '\t'); /* the innermost stands last */
-	return at ? atoi(at + 1) : 0;
+	return at ? atol(at + 1) : 0;
 }
 
 /* Links of /proc mean a process's own root, directory and fds, and the kernel does not let us
@@ -238,7 +233,9 @@ static int write_out_links(int root, pid_t tid, char *path, size_t room)
 			return 0;
 		if (strcmp(name, "self") == 0 && !is_link_of_process(part)) {
 			/* Any other file of the caller's own: by the number that it has inside. */
-			if (snprintf(target, sizeof(target), "/proc/%d/%s", number_inside(tid),
+			snprintf(link, sizeof(link), "/proc/%d/status", tid);
+			if (snprintf(target, sizeof(target), "/proc/%ld/%s",
+				     proc_number_inside(AT_FDCWD, link, "NStgid"),
 				     part) >= (int)room)
 				return -ENAMETOOLONG;
 			strcpy(path, target);

@@ -30,6 +30,9 @@ int caller_memory(pid_t tid);
 ssize_t proc_read(const char *path, char *text, size_t room);
 /* The number behind a field ("Tgid") of a file of /proc; -1 where there is none. */
 long proc_number(const char *path, const char *field, int base);
+/* The number that the process, or the thread, of a status file has in its own namespace; 0 where it
+ * is gone. field: "NStgid" or "NSpid". */
+long proc_number_inside(int directory, const char *path, const char *field);
 /* A copy of one of its fds, or -errno. */
 int caller_fd(pid_t tid, int fd);
 /* What one of its fds is open on, O_PATH: a copy of the fd itself would keep a program that was

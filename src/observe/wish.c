@@ -203,23 +203,12 @@ void observer_permit(struct observer *observer, const char *permission, const st
 	terms_add(observer, permission, term);
 }
 
-/* IPv4 as a mapped address. */
-static bool read_address(const char *text, struct in6_addr *ret_address)
-{
-	char mapped[INET6_ADDRSTRLEN + 8];
-
-	if (!text || inet_pton(AF_INET6, text, ret_address) == 1)
-		return text != NULL;
-	snprintf(mapped, sizeof(mapped), "::ffff:%s", text);
-	return inet_pton(AF_INET6, mapped, ret_address) == 1;
-}
-
 static bool permits_target(const struct observer *observer, const struct wish *wish)
 {
 	struct in6_addr address;
 
 	/* A name alone does not open what must be named itself. */
-	if (read_address(wish->warning ? wish->address : wish->host, &address))
+	if (address_read(wish->warning ? wish->address : wish->host, &address))
 		return host_rules_address(&observer->permitted, &address, wish->port,
 					  /* named= */ false, NULL) == HOST_ALLOWED;
 	return !wish->warning &&

@@ -38,13 +38,6 @@ struct never_places *never_new(void)
 	return places;
 }
 
-/* A kernel's own file system, or what is hidden as a whole. */
-static bool is_beyond(const char *path)
-{
-	return path_is_under(path, "/proc") || path_is_under(path, "/dev") ||
-	       path_is_under(path, "/sys") || path_is_under(path, "/run");
-}
-
 static bool is_of_kernel(const struct statfs *fs)
 {
 	static const uint64_t kinds[] = {
@@ -216,7 +209,7 @@ static bool is_seen_elsewhere(const struct observer *observer, const char *path)
 
 bool never_by_name(const struct observer *observer, const char *path)
 {
-	return is_beyond(path) || path_is_among(path, observer->observed->never) ||
+	return path_is_beyond(path) || path_is_among(path, observer->observed->never) ||
 	       area_is_layer(areas_find(observer->observed->areas, path));
 }
 

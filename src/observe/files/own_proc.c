@@ -23,21 +23,6 @@ bool is_own_setting(const char *name)
 	return false;
 }
 
-/* The number that a process or thread has in its own namespace; 0 where it is gone. field:
- * "NStgid:" or "NSpid:". */
-static long number_inside(int directory, const char *field)
-{
-	_cleanup_free_ char *text = NULL;
-	char *at, *end;
-
-	if (read_file(directory, "status", 16384, &text, NULL) < 0 || !(at = strstr(text, field)) ||
-	    !(end = strchr(at, '\n')))
-		return 0;
-	*end = '\0';
-	at = strrchr(at, '\t'); /* the innermost stands last */
-	return at ? atol(at + 1) : 0;
-}
-
 static bool same_namespace(int one, int other)
 {
 	char name[64] = "", name2[64] = "-";
@@ -62,8 +47,8 @@ static int find_inside(int of, int where, const char *field, long number)
 		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
 			continue;
 		found = openat(where, entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (found >= 0 &&
-		    (number_inside(found, field) != number || !same_namespace(of, found)))
+		if (found >= 0 && (proc_number_inside(found, "status", field) != number ||
+				   !same_namespace(of, found)))
 			close_fd(&found);
 	}
 	if (entries)
@@ -81,13 +66,13 @@ int open_setting(pid_t tid, const char *path, uint64_t flags)
 	snprintf(own, sizeof(own), "/proc/%d", caller_group(tid));
 	caller = open(own, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	all = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	process = number_inside(caller, "NStgid:") == number
+	process = proc_number_inside(caller, "status", "NStgid") == number
 			  ? openat(caller, ".", O_PATH | O_DIRECTORY | O_CLOEXEC)
-			  : find_inside(caller, all, "NStgid:", number);
+			  : find_inside(caller, all, "NStgid", number);
 	if (strncmp(rest, "/task/", 6) == 0) {
 		number = strtol(rest + 6, &rest, 10);
 		threads = openat(process, "task", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		thread = find_inside(caller, threads, "NSpid:", number);
+		thread = find_inside(caller, threads, "NSpid", number);
 		close_fd(&process);
 		process = STEAL_FD(thread);
 	}
