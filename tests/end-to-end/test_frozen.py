@@ -15,6 +15,7 @@ def count():
         for i in range(400 * 60):
             file.seek(0); file.write(str(i)); file.flush(); time.sleep(1 / 400)
 threading.Thread(target=count, daemon=True).start()
+while not os.path.exists("count") or not open("count").read(): time.sleep(0.01)
 try: socket.create_connection(("203.0.113.9", 80), 5)
 except OSError as error: said = type(error).__name__
 before = open("count").read()
