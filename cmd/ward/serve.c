@@ -16,8 +16,7 @@ int verb_serve(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		printf("usage: ward serve --stdio [--events]\n\n"
 		       "Reads JSON-RPC 2.0 requests, one object a line, and answers each with one "
-		       "line, in the order\n"
-		       "in which they end:\n\n"
+		       "line, in order:\n\n"
 		       "  {\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"run\", \"params\": "
 		       "{\"argv\": [\"make\"]}}\n\n"
 		       "methods: run (a request as in docs/request.schema.json -> a result as in "
@@ -31,7 +30,9 @@ int verb_serve(int argc, char **argv)
 		       "  --events  tells of output and notices as they come, and puts questions "
 		       "to "
 		       "whoever sends the\n"
-		       "            requests instead of to the terminal (docs/protocol.md)\n");
+		       "            requests instead of to the terminal; requests are then served "
+		       "beside each other, and\n"
+		       "            each is answered when it has ended (docs/protocol.md)\n");
 		return output_end("serve", 0);
 	}
 	for (int i = 1; i < argc; i++) {

@@ -35,7 +35,7 @@ struct rpc {
 	struct wire wire;
 	const struct rpc_options *options;
 	struct call *calls[RPC_RUNS];
-	size_t count;
+	size_t count, most;
 	char *by; /* who answers */
 };
 
@@ -250,7 +250,7 @@ static void end_call(struct rpc *rpc, size_t number)
 static void serve_once(struct rpc *rpc)
 {
 	struct wire *wire = &rpc->wire;
-	bool reads = !wire->over && rpc->count < RPC_RUNS && !wire_wants_write(wire);
+	bool reads = !wire->over && rpc->count < rpc->most && !wire_wants_write(wire);
 	struct pollfd fds[RPC_RUNS + 2] = {{reads ? wire->in : -1, POLLIN, 0},
 					   {wire_wants_write(wire) ? wire->out : -1, POLLOUT, 0}};
 	size_t count = rpc->count;
@@ -269,7 +269,8 @@ static void serve_once(struct rpc *rpc)
 			end_call(rpc, i);
 	if (fds[0].revents)
 		wire_read(wire);
-	while (rpc->count < RPC_RUNS && (heard = wire_next(wire, &line, &length)) != WIRE_NOTHING) {
+	while (rpc->count < rpc->most &&
+	       (heard = wire_next(wire, &line, &length)) != WIRE_NOTHING) {
 		if (heard == WIRE_LINE)
 			serve_line(rpc, line, length);
 		else
@@ -300,6 +301,7 @@ int rpc_serve(int in, int out, const struct rpc_options *options, struct error *
 {
 	struct rpc rpc = {.wire = {.in = in, .out = out, .most = RPC_LINE},
 			  .options = options,
+			  .most = options->events ? RPC_RUNS : 1,
 			  .by = who_asks()};
 	bool broken;
 

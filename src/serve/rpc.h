@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON-RPC 2.0 over a pair of fds, one object a line. Requests are served beside each other. */
+/* JSON-RPC 2.0 over a pair of fds, one object a line. */
 #pragma once
 
 #include "../base/error.h"
@@ -9,7 +9,8 @@ enum { RPC_LINE = 4 * 1024 * 1024, RPC_RUNS = 64 };
 
 struct rpc_options {
 	bool events; /* what happens in a run is told as it happens, and its questions are put to
-			whoever sends the requests, not to the terminal */
+			whoever sends the requests, not to the terminal; requests are served
+			beside each other, else one after the other */
 };
 
 /* Serves until the end of input, and of what was begun by then; with events the end of input is
