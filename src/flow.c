@@ -663,7 +663,7 @@ static int open_everything(struct flow *flow, struct error **ret_error)
 	flow_find_state(flow);
 	flow_make_group(flow, sandboxed);
 	if (sandboxed &&
-	    ((r = identity_become(&flow->identity, geteuid() == 0 && flow_is_attended(),
+	    ((r = identity_become(&flow->identity, geteuid() == 0 && flow_is_attended(flow),
 				  ret_error)) < 0))
 		return r;
 	/* A guess, mostly right; what is judged counts. */
@@ -732,6 +732,8 @@ void flow_run(const struct request *request, const struct audience *audience,
 
 	flow_init(&flow, request, ret_result);
 	flow.audience = audience;
+	if (audience && audience->approver)
+		flow.approver = audience->approver;
 	id_make(run_id);
 	ret_result->run = strdup(run_id);
 	if (carry_out(&flow, &error) < 0) {

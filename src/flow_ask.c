@@ -11,7 +11,6 @@
 #include "escalate/keep.h"
 #include "record/asked.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,14 +90,9 @@ static int settle(struct flow *flow, const char *stage, const struct ask *questi
 	return 0;
 }
 
-/* True if there is somebody at a terminal of ours. */
-bool flow_is_attended(void)
+bool flow_is_attended(const struct flow *flow)
 {
-	int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-	bool ours = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
-
-	close_fd(&terminal);
-	return ours;
+	return flow->approver->is_there(flow->approver->data);
 }
 
 /* What is run, with all that makes it another command than its words say. Caller frees. */
@@ -134,7 +128,7 @@ static char *shown_reason(const struct request *request)
 bool flow_may_ask_in_place(const struct flow *flow)
 {
 	return flow->verdict.level == LEVEL_RESTRICTED && approve_missing(flow->verdict.approval) &&
-	       flow_is_attended();
+	       flow_is_attended(flow);
 }
 
 /* The rules that the answers for good would write, as they are shown. They know no reasons, so
@@ -251,7 +245,7 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 	question->covers = !flow->session.id ? NULL
 			   : kind	     ? flow->key.covers
 					     : "exactly this command";
-	if (!flow_is_attended()) {
+	if (!flow_is_attended(flow)) {
 		*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
 		return 0;
 	}
@@ -261,7 +255,7 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 			event_ask(&run, stage, question->why, question->refused, grants),
 			ret_error);
 	if (r == 0)
-		r = ask_terminal(question, ret_answer, ret_error);
+		r = flow->approver->ask(flow->approver->data, question, ret_answer, ret_error);
 	/* A no is to what was wanted. */
 	if (r == 0 && ret_answer->kind == ANSWER_APPROVE && ret_answer->extent != question->extent)
 		take_extent(question, ret_answer->extent, grants);
@@ -446,7 +440,7 @@ int flow_escalate(struct flow *flow, struct error **ret_error)
 	r = conclude_wishes(flow, ret_error);
 	if (r < 0)
 		return r;
-	if (!can_ask_again(flow, &missing, &refused) || !flow_is_attended())
+	if (!can_ask_again(flow, &missing, &refused) || !flow_is_attended(flow))
 		return 0;
 	if (!input_rewind(&flow->streams, &flow->input)) {
 		flow_say(flow, "it cannot be run again: its standard input was already read");

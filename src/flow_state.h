@@ -28,6 +28,7 @@
 struct flow {
 	const struct request *request;
 	const struct audience *audience;
+	const struct approver *approver;
 	struct result *result;
 	struct arena *arena;
 	char *company, *quarantine; /* see struct observed */
@@ -132,8 +133,8 @@ void flow_recall(struct flow *flow);
 bool flow_answers_changed(void *data);
 bool flow_answer_holds(void *data, const char *grant);
 
-/* flow_ask.c: true if there is somebody at a terminal of ours. */
-bool flow_is_attended(void);
+/* flow_ask.c: true if there is somebody who could be asked. */
+bool flow_is_attended(const struct flow *flow);
 /* True if whoever can answer may be asked while a call of the command waits. */
 bool flow_may_ask_in_place(const struct flow *flow);
 /* Puts a question, whose command, session and choices are filled in here, and settles the answer:
