@@ -661,6 +661,7 @@ static int open_everything(struct flow *flow, struct error **ret_error)
 	    (r = streams_open(request, ways[request->mode].streams, &flow->streams, ret_error)) < 0)
 		return r;
 	flow_find_state(flow);
+	flow_open_queue(flow);
 	flow_make_group(flow, sandboxed);
 	if (sandboxed &&
 	    ((r = identity_become(&flow->identity, geteuid() == 0 && flow_is_attended(flow),

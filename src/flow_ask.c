@@ -90,9 +90,27 @@ static int settle(struct flow *flow, const char *stage, const struct ask *questi
 	return 0;
 }
 
+/* Whoever is there; else those who look for questions elsewhere, if somebody waits for them. */
+static const struct approver *approver_of(const struct flow *flow)
+{
+	return flow->approver->is_there(flow->approver->data) || !flow->queued.is_there
+		       ? flow->approver
+		       : &flow->queued;
+}
+
 bool flow_is_attended(const struct flow *flow)
 {
-	return flow->approver->is_there(flow->approver->data);
+	const struct approver *approver = approver_of(flow);
+
+	return approver->is_there(approver->data);
+}
+
+void flow_open_queue(struct flow *flow)
+{
+	flow->queue = (struct queue){.state = flow->own_state,
+				     .run = flow->result->run,
+				     .patience_ns = flow->request->wait_ns};
+	flow->queued = queue_approver(&flow->queue);
 }
 
 /* What is run, with all that makes it another command than its words say. Caller frees. */
@@ -222,6 +240,7 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 	     struct answer *ret_answer, struct error **ret_error)
 {
 	const struct request *request = flow->request;
+	const struct approver *approver = approver_of(flow);
 	const struct event_run run = flow_event(flow);
 	_cleanup_free_ char *command = shown_command(request), *reason = shown_reason(request);
 	_cleanup_(rules_done) struct rules rules = {0};
@@ -245,7 +264,7 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 	question->covers = !flow->session.id ? NULL
 			   : kind	     ? flow->key.covers
 					     : "exactly this command";
-	if (!flow_is_attended(flow)) {
+	if (!approver->is_there(approver->data)) {
 		*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
 		return 0;
 	}
@@ -255,7 +274,7 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 			event_ask(&run, stage, question->why, question->refused, grants),
 			ret_error);
 	if (r == 0)
-		r = flow->approver->ask(flow->approver->data, question, ret_answer, ret_error);
+		r = approver->ask(approver->data, question, ret_answer, ret_error);
 	/* A no is to what was wanted. */
 	if (r == 0 && ret_answer->kind == ANSWER_APPROVE && ret_answer->extent != question->extent)
 		take_extent(question, ret_answer->extent, grants);
@@ -271,8 +290,14 @@ static int reject(struct flow *flow, const struct answer *answer, struct error *
 		     answer->reason ? ": " : "", answer->reason ? answer->reason : "");
 		return error_hint(ret_error, "ask for something else, or for less");
 	}
-	fail(ret_error, E_REJECTED, "this needs a person's yes, and nobody can be asked here: %s",
-	     flow->verdict.reason);
+	if (flow->queue.patience_ns)
+		fail(ret_error, E_REJECTED,
+		     "this needs a person's yes, and nobody has answered in %g s: %s",
+		     (double)flow->queue.patience_ns / 1e9, flow->verdict.reason);
+	else
+		fail(ret_error, E_REJECTED,
+		     "this needs a person's yes, and nobody can be asked here: %s",
+		     flow->verdict.reason);
 	if (flow->verdict.approval == APPROVAL_ON_REQUEST ||
 	    flow->verdict.approval == APPROVAL_UNLESS_TRUSTED)
 		return error_hint(ret_error,
@@ -281,7 +306,8 @@ static int reject(struct flow *flow, const struct answer *answer, struct error *
 		return error_hint(ret_error,
 				  "run it from a terminal, or say so yourself: --level none");
 	return error_hint(ret_error,
-			  "run it from a terminal, or permit it by a rule in "
+			  "run it from a terminal, or with --wait 10m and answer by `ward "
+			  "approve`, or permit it by a rule in "
 			  "~/.config/ward/ward.yaml: {command: %s, do: allow}",
 			  flow->key.covers ? flow->key.covers : "...");
 }

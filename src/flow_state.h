@@ -7,6 +7,7 @@
 #include "decide/key.h"
 #include "decide/policy.h"
 #include "escalate/ask.h"
+#include "escalate/queue.h"
 #include "flow.h"
 #include "observe/observe.h"
 #include "record/audit.h"
@@ -28,7 +29,9 @@
 struct flow {
 	const struct request *request;
 	const struct audience *audience;
-	const struct approver *approver;
+	const struct approver *approver; /* who is asked first */
+	struct queue queue;		 /* where else questions are put, as long as one waits */
+	struct approver queued;
 	struct result *result;
 	struct arena *arena;
 	char *company, *quarantine; /* see struct observed */
@@ -135,6 +138,8 @@ bool flow_answer_holds(void *data, const char *grant);
 
 /* flow_ask.c: true if there is somebody who could be asked. */
 bool flow_is_attended(const struct flow *flow);
+/* Questions that nobody here can answer wait elsewhere, for as long as the request says. */
+void flow_open_queue(struct flow *flow);
 /* True if whoever can answer may be asked while a call of the command waits. */
 bool flow_may_ask_in_place(const struct flow *flow);
 /* Puts a question, whose command, session and choices are filled in here, and settles the answer:

@@ -113,6 +113,8 @@ int ask_terminal(const struct ask *ask, struct answer *ret_answer, struct error 
 
 /* True if there is somebody at a terminal of ours. */
 bool terminal_is_attended(void);
+/* Whoever calls: "login@pts/3", or "login" where there is no terminal. Caller frees. */
+char *approver_name(void);
 
 /* The hosts of a line, with blanks or commas between them, each once; an error names what is none.
  */

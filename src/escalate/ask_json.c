@@ -88,6 +88,7 @@ json_t *ask_to_json(const struct ask *ask, const char *id)
 		{"note", ask->note},
 	};
 	_cleanup_buffer_ struct buffer text = {0};
+	_cleanup_list_ struct list lines = {0};
 	json_t *object = json_object();
 
 	json_put_text(object, "id", id);
@@ -107,7 +108,9 @@ json_t *ask_to_json(const struct ask *ask, const char *id)
 	if (ask->assessment)
 		json_put(object, "risk", assessment_to_json(ask->assessment));
 	json_put(object, "choices", choices_to_json(ask));
-	ask_render(ask, COLUMNS, false, &text);
+	ask_whole(ask, COLUMNS, false, &lines);
+	for (size_t i = 0; i < lines.count; i++)
+		buffer_printf(&text, "%s\n", lines.items[i]);
 	json_put_bytes(object, "text", buffer_text(&text), text.length);
 	return object;
 }
