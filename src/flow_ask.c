@@ -107,7 +107,8 @@ void flow_open_queue(struct flow *flow)
 {
 	flow->queue = (struct queue){.state = flow->own_state,
 				     .run = flow->result->run,
-				     .patience_ns = flow->request->wait_ns};
+				     .patience_ns = flow->request->wait_ns ? flow->request->wait_ns
+									   : flow->policy->wait_ns};
 	flow->queued = queue_approver(&flow->queue);
 }
 

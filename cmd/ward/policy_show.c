@@ -220,8 +220,11 @@ void policy_print(const struct policy *policy)
 		output_text(COLOUR_YELLOW, policy->warnings.items[i]);
 		putchar('\n');
 	}
-	printf("version: 1\napproval: %s%s\nsandbox:\n", approval_name(policy->approval),
+	printf("version: 1\napproval: %s%s\n", approval_name(policy->approval),
 	       policy->has_approval ? "" : "  # default");
+	if (policy->wait_ns)
+		printf("wait: %.17g\n", (double)policy->wait_ns / 1e9);
+	puts("sandbox:");
 	print_sandbox("  ", &policy->sandbox);
 	puts("profiles:");
 	for (size_t i = 0; i < policy->profile_count; i++) {
@@ -282,6 +285,7 @@ json_t *policy_object(const struct policy *policy)
 	json_put(object, "configured", json_boolean(policy->configured));
 	json_put_list(object, "files", &policy->files);
 	json_put_text(object, "approval", approval_name(policy->approval));
+	json_put(object, "wait_ms", json_real((double)policy->wait_ns / 1e6));
 	json_put(object, "sandbox", sandbox_object(&policy->sandbox));
 	for (size_t i = 0; i < policy->profile_count; i++) {
 		const struct profile *profile = &policy->profiles[i];

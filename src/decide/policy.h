@@ -69,6 +69,7 @@ struct policy {
 	bool configured; /* any file was there */
 	bool has_approval;
 	enum approval approval;
+	uint64_t wait_ns; /* for an answer from elsewhere; 0: not at all */
 	struct sandbox_policy sandbox;
 	struct profile *profiles;
 	size_t profile_count;

@@ -74,8 +74,9 @@ def test_nobody_in_time_is_a_no(ward, outside):
 def test_what_is_no_answer_to_it_is_refused_and_it_stands(ward, outside):
     process = start(ward, f'echo x > {outside}/f')
     question, = waits(ward)
-    for words, said in (((question['id'], '--scope', 'always'), 'no answer to this question'),
-                        ((question['id'], '--unsandboxed'), 'no answer to this question'),
+    done = ward('deny', question['id'], '--scope', 'always')
+    assert done.code == 125 and 'no answer to this question' in done.err
+    for words, said in (((question['id'], '--unsandboxed'), 'no answer to this question'),
                         ((question['id'], '--extent', '99'), 'extent'), ((question['id'], '--scope', 'soon'), "'soon'"),
                         (('zzz',), "no question 'zzz'"), ((), 'needs the ID')):
         done = ward('approve', *words)
@@ -148,3 +149,17 @@ def test_a_command_cannot_reach_the_questions(ward, outside):
     question, = waits(ward)
     assert ward('deny', question['id']).code == 0
     assert ward.finish(process).code != 0 and not (outside / 'f').exists()
+
+
+def test_the_policy_can_say_how_long(ward, outside):
+    ward.policy('wait: 10m\n')
+    process = ward.popen('run', '--', 'sh', '-c', f'echo x > {outside}/f')
+    question, = waits(ward)
+    assert ward('approve', question['id']).code == 0
+    assert ward.finish(process).code == 0 and (outside / 'f').exists()
+
+
+def test_a_project_cannot_make_anybody_wait(ward):
+    ward.file('.ward.yaml', 'wait: 10m\n')
+    done = ward('run', '--', 'sh', '-c', 'git push --force origin main')
+    assert done.code == 126 and 'nobody can be asked here' in done.err
