@@ -396,6 +396,8 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 		list_add(&verdict.require, policy->require.items[i]);
 	for (size_t i = 0; i < request->require.count; i++)
 		list_add(&verdict.require, request->require.items[i]);
+	verdict.wait_ns =
+		request->wait_ns || !matter->policy ? request->wait_ns : matter->policy->wait_ns;
 	verdict.trace_reads = policy->trace_reads || request->trace_reads;
 	collect_rules(matter, &verdict.brought);
 	weigh(matter, policy, none_by_policy, &verdict);

@@ -51,6 +51,7 @@ struct verdict {
 	char *rule;	     /* "file:line" of the rule behind it; NULL: none */
 	struct limits limits;
 	struct list require; /* walls without which nothing runs */
+	uint64_t wait_ns;    /* for an answer from elsewhere, where nobody is here; 0: not at all */
 	bool trace_reads;    /* what is read is shown to the supervisor, too */
 	struct permissions permissions;
 };
