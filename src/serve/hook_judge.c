@@ -31,9 +31,9 @@ struct shown {
 	enum verdict_kind kind;
 	char *reason, *key;
 	struct list wanted;
-	bool waits;		/* a question finds somebody elsewhere */
-	bool changes_directory; /* `cd DIR` and nothing else: for the agent's own shell */
-	struct ward_call ward;	/* where it calls ward itself */
+	bool waits;	       /* a question finds somebody elsewhere */
+	char *directory;       /* `cd DIR` and nothing else: for the agent's own shell */
+	struct ward_call ward; /* where it calls ward itself */
 	/* Files. */
 	enum state state;
 	bool always, said, guarded;
@@ -43,6 +43,7 @@ static void shown_done(struct shown *shown)
 {
 	free(shown->reason);
 	free(shown->key);
+	free(shown->directory);
 	list_done(&shown->wanted);
 	ward_call_done(&shown->ward);
 }
@@ -53,10 +54,11 @@ static void look_at_plan(const struct plan *plan, const struct limits *limits, s
 
 	ward_call_read(plan, shown->call->command, shown->request, limits, shown->program,
 		       &shown->ward);
-	shown->changes_directory = command && !plan->opaque && command->redirect_count == 0 &&
-				   command->wrapper_count == 0 && command->argc > 0 &&
-				   command->argc <= 2 && strcmp(command->argv[0], "cd") == 0 &&
-				   !command->dynamic && command->assignment_count == 0;
+	if (command && !plan->opaque && command->redirect_count == 0 &&
+	    command->wrapper_count == 0 && command->argc > 0 && command->argc <= 2 &&
+	    strcmp(command->argv[0], "cd") == 0 && !command->dynamic &&
+	    command->assignment_count == 0)
+		shown->directory = ward_words(command);
 }
 
 /* How the rules see one path; the file need not be there. */
@@ -303,11 +305,12 @@ static int judge_command(const struct hook_call *call, const char *program, cons
 		say(answer, HOOK_DENY,
 		    "ward is not to be called with more than the policy gives: say what you need, "
 		    "and a person is asked");
-	} else if ((shown->ward.line && shown->ward.same) || shown->changes_directory) {
+	} else if ((shown->ward.line && shown->ward.same) ||
+		   (shown->directory && strcmp(shown->directory, call->command) == 0)) {
 		answer->word = HOOK_ALLOW; /* it is in ward already, or concerns the shell alone */
-	} else if (shown->ward.line && may_rewrite(call)) {
+	} else if ((shown->ward.line || shown->directory) && may_rewrite(call)) {
 		answer->word = HOOK_ALLOW;
-		answer->command = strdup(shown->ward.line);
+		answer->command = strdup(shown->ward.line ? shown->ward.line : shown->directory);
 	} else if (shown->kind == VERDICT_DENY) {
 		say(answer, HOOK_DENY, "refused by ward: %s", why);
 	} else if (!may_rewrite(call) && call->dialect->rewrites) {
@@ -418,8 +421,9 @@ int hook_judge(const struct hook_call *call, const char *program, struct hook_an
 		r = judge_command(call, program, state, &request, &shown, ret_answer, ret_error);
 	else
 		judge_files(call, &shown, ret_answer);
-	if (r == 0 && (ret_answer->word == HOOK_DENY || ret_answer->word == HOOK_ASK ||
-		       (ret_answer->word == HOOK_ALLOW && !ret_answer->command)))
+	if (r == 0 &&
+	    (ret_answer->word == HOOK_DENY || ret_answer->word == HOOK_ASK ||
+	     (ret_answer->word == HOOK_ALLOW && (!ret_answer->command || shown.directory))))
 		r = record(call, state, &request, ret_answer, ret_error);
 	return r;
 }

@@ -167,7 +167,7 @@ static bool calls_for_more(const struct request *request, const struct limits *l
 	return false;
 }
 
-static char *as_words(const struct command *command)
+char *ward_words(const struct command *command)
 {
 	struct buffer line = {0};
 
@@ -184,7 +184,7 @@ static void take_line(const struct command *command, const char *text,
 		      const struct request *request, const struct limits *limits,
 		      const char *program, struct ward_call *call)
 {
-	_cleanup_free_ char *plain = as_words(command);
+	_cleanup_free_ char *plain = ward_words(command);
 	_cleanup_list_ struct list words = {0};
 	struct who who[WHO_COUNT];
 	unsigned said = 0;

@@ -23,3 +23,5 @@ void ward_call_done(struct ward_call *call);
  * asked: the question that was put, or NULL. Caller frees. */
 char *ward_line(const char *program, const struct request *request, const char *asked,
 		const struct list *words);
+/* One command and nothing around it, each word quoted where it must be. Caller frees. */
+char *ward_words(const struct command *command);

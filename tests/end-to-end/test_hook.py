@@ -214,8 +214,11 @@ def test_another_program_called_ward_is_not_ward(plain):
 
 def test_a_change_of_directory_is_the_shells(plain):
     plain.file('sub/x')
-    event, _ = shell(plain, 'claude', 'cd sub')
+    event, command = shell(plain, 'claude', 'cd sub')
     assert hook(plain, event)['hookSpecificOutput'] == {'hookEventName': 'PreToolUse', 'permissionDecision': 'allow'}
+    # A shell that lives on would keep what stands around it.
+    event, command = shell(plain, 'claude', 'for HOME in /tmp/evil; do cd "sub"; done')
+    assert command(hook(plain, event)) == 'cd sub'
 
 
 def test_the_workspace_is_that_of_the_first_call(plain):
