@@ -2,6 +2,7 @@
 /* Files of settings, read and written safely: by way of directories that are the user's own, links
  * followed once and only to places that are the user's, and never a file that is half written. */
 #include "setup.h"
+#include "../base/id.h"
 #include "../base/io.h"
 #include "../base/path.h"
 
@@ -253,10 +254,12 @@ static int write_whole(const struct setup_file *file, const char *name, const ch
 {
 	_cleanup_free_ char *new = NULL;
 	_cleanup_close_ int fd = -1;
+	char id[ID_TEXT];
 	struct stat st;
 	int r = 0;
 
-	if (asprintf(&new, ".%s.%d.ward-new", name, (int)getpid()) < 0)
+	id_make(id);
+	if (asprintf(&new, ".%s.%s", name, id) < 0)
 		abort();
 	fd = openat(file->directory, new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		    file->text ? 0600 : 0666);

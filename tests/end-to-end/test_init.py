@@ -283,6 +283,15 @@ def test_what_cannot_be_changed_is_left_alone(me_here, content, said):
     assert (me_here.work / '.gemini/settings.json').exists()  # one does not keep the others
 
 
+def test_what_cannot_be_read_stands_in_no_ones_way_out(me_here):
+    init(me_here, '--agent', 'claude', '--write', '--no-policy')
+    mine = me_here.file('.gemini/settings.json', '{} // mine')
+    mixed = me_here.file('.codex/hooks.json', '{"hooks": {"PreToolUse": [{"hooks": [{"command": "ward hook"}]}]}} // mine')
+    done = init(me_here, '--remove', '--write', code=125)
+    assert 'hooks.json:1:1' in done.err and 'by hand' in done.err and 'settings.json' not in done.err
+    assert not (me_here.work / '.claude').exists() and mine.exists() and mixed.exists()
+
+
 def make_fifo(ward):
     os.mkfifo(ward.work / '.claude/settings.json')
 
@@ -444,6 +453,16 @@ def test_a_plugin_of_somebody_elses_is_left_alone(me_here):
     assert "is not ward's" in done.err
     init(me_here, '--agent', 'opencode', '--remove', '--write')
     assert path.read_text() == '// mine\n'
+
+
+def test_from_inside_the_sandbox_nothing_is_put_in_or_taken_out(here):
+    path = here.file('.claude/settings.json', MINE)
+    inside = here.run(here.binary, 'init', '--agent', 'claude', '--agent', 'codex', '--write')
+    assert inside.code != 0 and path.read_text() == MINE and not (here.work / '.codex/hooks.json').exists(), inside
+    init(here, '--agent', 'claude', '--write')
+    written = path.read_text()
+    inside = here.run(here.binary, 'init', '--remove', '--write')
+    assert inside.code != 0 and path.read_text() == written and (here.work / '.ward.yaml').exists(), inside
 
 
 @pytest.mark.parametrize('words', [['--agent', 'emacs'], ['--agent'], ['x'], ['--project', '--user'], ['--write', '--dry-run'], ['--yes']])
