@@ -33,7 +33,7 @@ _ward()
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy pending watch approve deny grants session caches serve hook --help --version' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy pending watch approve deny grants session caches serve hook init --help --version' -- "$word")
 		return
 	fi
 
@@ -127,6 +127,10 @@ _ward()
 	session) words='--json end' ;;
 	caches) words='--json clear --all' ;;
 	serve) words='--stdio --events' ;;
+	init)
+		words='--agent --project --user --remove --no-policy --write --dry-run --help'
+		[[ $previous == --agent ]] && words='claude codex gemini cursor windsurf opencode'
+		;;
 	*) return ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

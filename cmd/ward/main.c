@@ -43,6 +43,7 @@ static const struct {
 	{"session", verb_session, "list sessions, or end one with its answers and its /tmp"},
 	{"caches", verb_caches, "list what is kept of caches for each workspace, or remove it"},
 	{"policy", verb_policy, "check, show or trust the policy files"},
+	{"init", verb_init, "put ward into the settings of coding agents, or take it out"},
 	{"hook", verb_hook, "answer the hook of a coding agent, on standard input"},
 	{"serve", verb_serve, "take requests as JSON-RPC, one a line, on standard input"},
 };
