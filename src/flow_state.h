@@ -96,6 +96,7 @@ void flow_notice_walls(struct flow *flow);
 bool flow_can_connect(const struct flow *flow);
 void flow_notice_environment(struct flow *flow);
 void flow_notice_policy(struct flow *flow);
+void flow_notice_profile(struct flow *flow);
 struct decision *flow_decided(struct flow *flow, const char *stage, const char *verdict,
 			      const char *source);
 struct event_run flow_event(const struct flow *flow);

@@ -124,13 +124,14 @@ static void print_sandbox(const char *indent, const struct sandbox_policy *sandb
 	printf("%slevel: %s%s\n", indent, level_name(sandbox->level),
 	       sandbox->has_level ? "" : "  # default");
 	if (sandbox->read.count + sandbox->write.count + sandbox->read_only.count +
-		    sandbox->hold.count + sandbox->deny.count >
+		    sandbox->make.count + sandbox->hold.count + sandbox->deny.count >
 	    0)
 		printf("%sfiles:\n", indent);
 	print_list(deeper, "read", &sandbox->read);
 	print_list(deeper, "write", &sandbox->write);
 	print_list(deeper, "read_only", &sandbox->read_only);
 	print_list(deeper, "# read_only, by a file that may only narrow", &sandbox->hold);
+	print_list(deeper, "make", &sandbox->make);
 	print_list(deeper, "deny", &sandbox->deny);
 	printf("%snetwork:\n%smode: %s%s\n", indent, deeper, network_name(sandbox->network),
 	       sandbox->has_network ? "" : "  # default");
@@ -224,6 +225,7 @@ static json_t *sandbox_object(const struct sandbox_policy *sandbox)
 	json_put_list(files, "write", &sandbox->write);
 	json_put_list(files, "read_only", &sandbox->read_only);
 	json_put_list(files, "hold", &sandbox->hold);
+	json_put_list(files, "make", &sandbox->make);
 	json_put_list(files, "deny", &sandbox->deny);
 	json_put(object, "files", files);
 	json_put_text(network, "mode", network_name(sandbox->network));

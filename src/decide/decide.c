@@ -213,6 +213,7 @@ static void collect_wishes(const struct matter *matter, const struct sandbox_pol
 		const char *operation;
 	} lists[] = {{&request->read, &policy->read, "read"},
 		     {&request->write, &policy->write, "write"},
+		     {&request->make, &policy->make, "write"},
 		     {&request->sockets, &policy->sockets, "unix"},
 		     {&request->keep_environment, &policy->keep_env, "secret"},
 		     {&request->allow_calls, &policy->allow_calls, "syscall"}};
@@ -354,6 +355,13 @@ static enum caches choose_caches(const struct request *request, const struct san
 	return request->caches;
 }
 
+bool decide_profile_holds(const struct request *request, const struct policy *policy)
+{
+	return request->profile && policy &&
+	       !(request->profile_implied && policy->sandbox.has_network &&
+		 policy->sandbox.network == NETWORK_NONE);
+}
+
 int decide(const struct matter *matter, struct verdict *ret_verdict, struct error **ret_error)
 {
 	static const struct sandbox_policy nothing;
@@ -364,9 +372,8 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 	bool none_by_policy;
 	int r = 0;
 
-	if (request->profile &&
-	    (!matter->policy ||
-	     (r = policy_profile(matter->policy, request->profile, &policy, ret_error)) < 0))
+	if (decide_profile_holds(request, matter->policy) &&
+	    (r = policy_profile(matter->policy, request->profile, &policy, ret_error)) < 0)
 		return r;
 	if ((r = network_check_request(request, ret_error)) < 0)
 		return r;

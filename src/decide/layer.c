@@ -124,6 +124,7 @@ static int read_files(struct reading *reading, const struct node *node, enum set
 	static const struct key keys[] = {{"read", read_list, SET_READ},
 					  {"write", read_list, SET_WRITE},
 					  {"read_only", read_list, SET_READ_ONLY},
+					  {"make", read_list, SET_MAKE},
 					  {"deny", read_list, SET_DENY}};
 
 	(void)kind;

@@ -15,6 +15,7 @@ enum setting_kind {
 	SET_READ,
 	SET_WRITE,
 	SET_READ_ONLY,
+	SET_MAKE,
 	SET_DENY,
 	SET_ALLOW_HOST,
 	SET_DENY_HOST,
@@ -49,6 +50,7 @@ struct setting {
 struct layer {
 	char *file;
 	bool trusted;
+	bool built_in; /* no file of anybody's */
 	struct setting *settings;
 	size_t count, room;
 	struct rule *rules;

@@ -26,6 +26,7 @@ static struct list *list_of(struct sandbox_policy *sandbox, enum setting_kind ki
 		[SET_READ] = offsetof(struct sandbox_policy, read),
 		[SET_WRITE] = offsetof(struct sandbox_policy, write),
 		[SET_READ_ONLY] = offsetof(struct sandbox_policy, read_only),
+		[SET_MAKE] = offsetof(struct sandbox_policy, make),
 		[SET_DENY] = offsetof(struct sandbox_policy, deny),
 		[SET_ALLOW_HOST] = offsetof(struct sandbox_policy, allow_hosts),
 		[SET_DENY_HOST] = offsetof(struct sandbox_policy, deny_hosts),
@@ -84,6 +85,11 @@ static struct profile *want_profile(struct policy *policy, const char *name)
 	profile = &policy->profiles[policy->profile_count++];
 	*profile = (struct profile){.name = copy(name)};
 	return profile;
+}
+
+void merge_name_profile(struct policy *policy, const char *name)
+{
+	(void)want_profile(policy, name);
 }
 
 static uint64_t number_of(int (*parse)(const char *, uint64_t *, struct error **), const char *text)
@@ -292,7 +298,7 @@ static void merge_setting(struct policy *policy, const struct layer *layer,
 
 	if (layer->trusted || narrows(policy, profile, setting)) {
 		apply(policy, target, setting, layer->trusted);
-		if (profile) {
+		if (profile && !layer->built_in) {
 			free(profile->file);
 			profile->file = copy(layer->file);
 			profile->line = setting->line;

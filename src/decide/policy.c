@@ -156,8 +156,12 @@ int policy_load(const struct policy_places *places, struct policy **ret_policy,
 	_cleanup_policy_ struct policy *trusted = merge_begin(places->home);
 	struct loading loading = {
 		.places = places, .policy = policy, .trusted = trusted, .ret_error = ret_error};
-	int r = load_layers(&loading);
+	int r = profiles_merge(places->profile, policy, ret_error);
 
+	if (r == 0)
+		r = profiles_merge(places->profile, trusted, ret_error);
+	if (r == 0)
+		r = load_layers(&loading);
 	if (r < 0)
 		return r;
 	merge_end(policy);
@@ -175,6 +179,7 @@ static void sandbox_done(struct sandbox_policy *sandbox)
 	list_done(&sandbox->read);
 	list_done(&sandbox->write);
 	list_done(&sandbox->read_only);
+	list_done(&sandbox->make);
 	list_done(&sandbox->hold);
 	list_done(&sandbox->deny);
 	list_done(&sandbox->allow_hosts);

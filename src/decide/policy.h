@@ -11,14 +11,16 @@
 #include <sys/types.h>
 
 struct policy_places {
-	const char *workspace;	  /* absolute */
-	const char *home;	  /* may be NULL: no user file then, unless config_home is given */
-	const char *config_home;  /* XDG_CONFIG_HOME or NULL */
-	const char *state;	  /* where trust is kept; may be NULL: nothing is trusted */
-	const char *extra;	  /* --policy or NULL */
-	bool foreign_extra;	  /* it was not a person who named it: it can only narrow */
-	const char *system;	  /* NULL: /etc/ward/ward.yaml */
-	uid_t uid;		  /* whose word counts */
+	const char *workspace;	 /* absolute */
+	const char *home;	 /* may be NULL: no user file then, unless config_home is given */
+	const char *config_home; /* XDG_CONFIG_HOME or NULL */
+	const char *state;	 /* where trust is kept; may be NULL: nothing is trusted */
+	const char *extra;	 /* --policy or NULL */
+	bool foreign_extra;	 /* it was not a person who named it: it can only narrow */
+	const char *system;	 /* NULL: /etc/ward/ward.yaml */
+	const char *profile; /* the one that is wanted: those of agents are read only then; NULL:
+				none, "*": all */
+	uid_t uid;	     /* whose word counts */
 	const struct list *walls; /* the names that `require` may hold; NULL: any word */
 };
 
@@ -32,6 +34,8 @@ struct sandbox_policy {
 	bool has_caches;
 	enum caches caches;
 	struct list read, write, read_only, deny;
+	struct list make; /* may be made, written, replaced and removed by name, also before they
+			     are there: the supervisor does it */
 	struct list hold; /* as read_only, but opens nothing: said by a file that may only narrow */
 	struct list allow_hosts, deny_hosts;
 	struct list publish; /* OUTSIDE[:INSIDE] */
@@ -111,6 +115,8 @@ int policy_parse(const char *text, size_t length, const char *name, const struct
 int policy_check_file(const char *path, const struct list *walls, struct list *warnings,
 		      struct error **ret_error);
 
+/* The built-in profile of the agent that is this program, or NULL. */
+const char *policy_profile_of(const char *program);
 /* Unknown: an error that lists the known ones. */
 int policy_profile(const struct policy *policy, const char *name, const struct sandbox_policy **ret,
 		   struct error **ret_error);

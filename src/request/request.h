@@ -55,10 +55,11 @@ struct request {
 	enum preference sandbox;
 	bool escalated;		/* wants to start without the sandbox */
 	char *policy, *profile; /* a file of its own, a named profile; each may be NULL */
-	struct list read, write, read_only, deny; /* file rules as given: paths or globs */
-	struct list sockets;			  /* host sockets by name or path */
-	struct list environment;		  /* NAME=VALUE to set */
-	struct list keep_environment;		  /* names to keep though they look secret */
+	bool profile_implied;	/* nobody named it: the command is that agent */
+	struct list read, write, read_only, deny, make; /* file rules as given: paths or globs */
+	struct list sockets;				/* host sockets by name or path */
+	struct list environment;			/* NAME=VALUE to set */
+	struct list keep_environment;			/* names to keep though they look secret */
 	struct list allow_calls, deny_calls; /* system calls by name, besides the common ones */
 	struct list require;		     /* names of walls without which nothing runs */
 	bool trace_reads;		     /* what it reads is shown to the supervisor, too */

@@ -347,6 +347,7 @@ static const struct field {
 	{"read", &words, offsetof(struct request, read)},
 	{"write", &words, offsetof(struct request, write)},
 	{"read_only", &words, offsetof(struct request, read_only)},
+	{"make", &words, offsetof(struct request, make)},
 	{"deny", &words, offsetof(struct request, deny)},
 	{"env", &variables, offsetof(struct request, environment)},
 	{"keep_env", &words, offsetof(struct request, keep_environment)},

@@ -9,6 +9,7 @@
 #include "../base/path.h"
 #include "../decide/decide.h"
 #include "../decide/key.h"
+#include "../decide/policy.h"
 #include "../flow.h"
 #include "../parse/plan.h"
 #include "../record/asked.h"
@@ -112,9 +113,13 @@ static bool widens(const struct request *request, const struct command *command)
 	if (strcmp(command->argv[1], "run") != 0)
 		return true;
 	for (size_t at = 2; at < command->argc; at++) {
-		if (strcmp(command->argv[at], "--") == 0 || strcmp(command->argv[at], "-c") == 0 ||
-		    command->argv[at][0] != '-')
+		if (strcmp(command->argv[at], "-c") == 0)
 			return false;
+		if (strcmp(command->argv[at], "--") == 0 || command->argv[at][0] != '-') {
+			at += command->argv[at][0] == '-';
+			/* An agent as the command has a profile of its own. */
+			return at < command->argc && policy_profile_of(command->argv[at]);
+		}
 		if (!is_narrow(request, command, &at))
 			return true;
 	}
