@@ -217,6 +217,7 @@ int flow_look(struct flow *flow, struct error **ret_error)
 	if (r < 0 || (r = flow_judge(flow, ret_error)) < 0)
 		return r;
 	flow_decided(flow, "assess", class_name(flow->assessment.class), "default");
+	flow_note_caller(flow);
 	decision = flow_decided(flow, "decide", flow->result->verdict, flow->result->source);
 	if (flow->verdict.grant)
 		decision->grant = strdup(flow->verdict.grant);

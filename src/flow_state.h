@@ -126,6 +126,8 @@ void flow_warn_limits(struct flow *flow);
  * must know of them. */
 void flow_open_caches(struct flow *flow, struct sandbox *sandbox);
 void flow_note_caches(struct flow *flow);
+/* flow_caller.c: what the caller says of its request goes on record. */
+void flow_note_caller(struct flow *flow);
 /* flow_grants.c: reads the session's answers again where they have changed. Those that cannot be
  * read hold no longer. */
 void flow_recall(struct flow *flow);

@@ -180,6 +180,16 @@ static void print_rule(const struct rule *rule)
 	print_list("    ", "permissions", &rule->permissions);
 }
 
+static void print_caller(const struct caller_rule *rule)
+{
+	fputs("  - program: ", stdout);
+	print_quoted(rule->program);
+	print_origin(rule->file, rule->line);
+	if (rule->has_uid)
+		printf("    uid: %u\n", rule->uid);
+	printf("    may: [%s]\n", rule->approve ? "approve" : "");
+}
+
 void policy_print(const struct policy *policy)
 {
 	for (size_t i = 0; i < policy->files.count; i++) {
@@ -201,6 +211,10 @@ void policy_print(const struct policy *policy)
 		print_origin(policy->profiles[i].file, policy->profiles[i].line);
 		print_sandbox("    ", &policy->profiles[i].sandbox);
 	}
+	if (policy->caller_count)
+		puts("callers:");
+	for (size_t i = 0; i < policy->caller_count; i++)
+		print_caller(&policy->callers[i]);
 	if (policy->rule_count)
 		puts("rules:");
 	for (size_t i = 0; i < policy->rule_count; i++)
@@ -249,7 +263,8 @@ static json_t *sandbox_object(const struct sandbox_policy *sandbox)
 
 json_t *policy_object(const struct policy *policy)
 {
-	json_t *object = json_object(), *profiles = json_object(), *rules = json_array();
+	json_t *object = json_object(), *profiles = json_object(), *rules = json_array(),
+	       *callers = json_array();
 
 	json_put(object, "version", json_integer(1));
 	json_put(object, "configured", json_boolean(policy->configured));
@@ -279,6 +294,18 @@ json_t *policy_object(const struct policy *policy)
 		json_array_append_new(rules, entry);
 	}
 	json_put(object, "rules", rules);
+	for (size_t i = 0; i < policy->caller_count; i++) {
+		const struct caller_rule *rule = &policy->callers[i];
+		json_t *entry = json_object();
+
+		json_put_text(entry, "program", rule->program);
+		json_put(entry, "uid", rule->has_uid ? json_integer(rule->uid) : json_null());
+		json_put(entry, "approve", json_boolean(rule->approve));
+		json_put_text(entry, "file", rule->file);
+		json_put(entry, "line", json_integer(rule->line));
+		json_array_append_new(callers, entry);
+	}
+	json_put(object, "callers", callers);
 	json_put_list(object, "warnings", &policy->warnings);
 	return object;
 }

@@ -22,7 +22,8 @@ int verb_serve(int argc, char **argv)
 		       "ping. Ends at the end of its input. The command's own standard input is "
 		       "empty. A request can\n"
 		       "only narrow what the policy gives to this directory; what it wants beyond "
-		       "that is asked about.\n");
+		       "that is asked about. `approved`\n"
+		       "in it counts only from a program that the policy names under `callers`.\n");
 		return output_end("serve", 0);
 	}
 	if (argc != 2 || strcmp(argv[1], "--stdio") != 0)

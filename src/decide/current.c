@@ -26,8 +26,7 @@ int policy_current(const struct policy_places *places, const struct policy **ret
 
 	if (last.policy && is_same(last.workspace, places->workspace) &&
 	    is_same(last.extra, places->extra) && is_same(last.state, places->state) &&
-	    is_same(last.profile, places->profile) &&
-	    policy_is_current(last.policy)) {
+	    is_same(last.profile, places->profile) && policy_is_current(last.policy)) {
 		*ret_policy = last.policy;
 		return 0;
 	}

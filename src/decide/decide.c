@@ -177,7 +177,10 @@ static void give_reason(const struct matter *matter, const struct standing *stan
 		 asprintf(&verdict->reason, "the rule '%s' of the policy", rule->pattern) < 0)
 		abort();
 	else if (!verdict->reason)
-		verdict->reason = strdup(first ? first : "every command is asked about");
+		verdict->reason = strdup(first ? first
+					 : matter->request->requires_approval
+						 ? "whoever sends it wants a yes to it"
+						 : "every command is asked about");
 }
 
 /* True if the policy gives it anyway: the path lies in the workspace or below what a list names. */
@@ -264,6 +267,12 @@ static bool is_granted(const struct matter *matter, const struct rule *rule, con
 	return false;
 }
 
+bool decide_is_vouched(const struct request *request, const struct policy *policy)
+{
+	return (request->approved || request->approved_by_policy) && policy &&
+	       policy_caller(policy, request);
+}
+
 static void weigh(const struct matter *matter, const struct sandbox_policy *policy,
 		  bool none_by_policy, struct verdict *verdict)
 {
@@ -273,6 +282,8 @@ static void weigh(const struct matter *matter, const struct sandbox_policy *poli
 		.class = matter->assessment->class,
 		.only_reads = matter->assessment->only_reads,
 		.none_by_policy = none_by_policy,
+		.wants_approval = matter->request->requires_approval,
+		.vouched = decide_is_vouched(matter->request, matter->policy),
 	};
 	struct ruling ruling;
 

@@ -55,6 +55,9 @@ struct layer {
 	size_t count, room;
 	struct rule *rules;
 	size_t rule_count;
+	struct caller_rule *callers;
+	size_t caller_count;
+	bool names_callers; /* the system's file, or the user's */
 	struct list warnings;
 };
 
@@ -63,6 +66,7 @@ int layer_parse(const char *text, size_t length, const char *name, const struct 
 		const char *home, struct layer **ret_layer, struct error **ret_error);
 void layer_free(struct layer *layer);
 void rule_done(struct rule *rule);
+void caller_rule_done(struct caller_rule *rule);
 /* Whether the rule matches, as strictly as its kind wants. */
 bool rule_matches(const struct rule *rule, const struct command *command, size_t first,
 		  const char *home);

@@ -346,6 +346,20 @@ static void merge_rule(struct policy *policy, const struct layer *layer, struct 
 	*rule = (struct rule){0};
 }
 
+static void merge_caller(struct policy *policy, const struct layer *layer, struct caller_rule *rule)
+{
+	if (!layer->names_callers) {
+		list_add_printf(
+			&policy->warnings,
+			"%s:%d:1: ignored: callers are named by the system's and the user's "
+			"own file only",
+			layer->file, rule->line);
+		return;
+	}
+	policy->callers[policy->caller_count++] = *rule;
+	*rule = (struct caller_rule){0};
+}
+
 void merge_layer(struct policy *policy, struct layer *layer, int number, const char *remedy)
 {
 	policy->configured = true;
@@ -358,6 +372,13 @@ void merge_layer(struct policy *policy, struct layer *layer, int number, const c
 				     sizeof(*policy->rules));
 	if (!policy->rules)
 		abort();
+	policy->callers =
+		reallocarray(policy->callers, policy->caller_count + layer->caller_count + 1,
+			     sizeof(*policy->callers));
+	if (!policy->callers)
+		abort();
+	for (size_t i = 0; i < layer->caller_count; i++)
+		merge_caller(policy, layer, &layer->callers[i]);
 	for (size_t i = 0; i < layer->rule_count; i++)
 		merge_rule(policy, layer, &layer->rules[i], number, remedy);
 }

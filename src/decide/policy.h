@@ -67,6 +67,16 @@ struct rule {
 	struct pattern *compiled; /* of pattern */
 };
 
+/* A program whose requests may say that they were approved. */
+struct caller_rule {
+	char *program; /* absolute */
+	bool has_uid;
+	uid_t uid; /* whose process it is; else whoever ward runs as */
+	bool approve;
+	char *file;
+	int line;
+};
+
 struct policy {
 	bool configured; /* any file was there */
 	bool has_approval;
@@ -76,10 +86,13 @@ struct policy {
 	size_t profile_count;
 	struct rule *rules;
 	size_t rule_count;
+	struct caller_rule *callers;
+	size_t caller_count;
 	struct list warnings; /* "file:line:column: text" */
 	struct list ignored;  /* those of the warnings that trusting the project would lift */
 	struct list files;    /* that were read, in their order */
 	char *home;
+	uid_t uid;	      /* whose word counts */
 	struct stamp *stamps; /* of every place that was looked at */
 	size_t stamp_count;
 };
@@ -136,6 +149,9 @@ const struct rule *policy_match_started(const struct policy *policy, const char 
 					size_t name_count, char *const *words, size_t count);
 /* True if any rule could mean a program that is started. */
 bool policy_has_rules_for_programs(const struct policy *policy);
+
+/* The entry that lets whoever sends the request approve it, or NULL. */
+const struct caller_rule *policy_caller(const struct policy *policy, const struct request *request);
 
 /* From now on the project file in directory, as it is now, is believed; a change ends that. */
 int policy_trust(const char *state, const char *directory, struct error **ret_error);

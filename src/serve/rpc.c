@@ -2,6 +2,7 @@
 /* Each request runs in a child of its own: a run changes the identity, the signals and the fds of
  * its process for good. */
 #include "rpc.h"
+#include "parent.h"
 #include "../base/buffer.h"
 #include "../base/io.h"
 #include "../flow.h"
@@ -85,6 +86,7 @@ static int serve_run(int out, json_t *id, json_t *params)
 		request.cwd = strdup(request.workspace);
 	request.json = true;
 	request.foreign = true;
+	parent_identify(&request.caller); /* for each: it may have changed */
 	request.bound = strdup(getcwd(here, sizeof(here)) ? here : "/");
 	flow_warm(&request);
 	child = fork();
