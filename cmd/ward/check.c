@@ -69,6 +69,13 @@ static json_t *risk_object(const struct assessment *assessment)
 	json_put(object, "reasons", texts(object, assessment->reasons, SIZE_MAX));
 	json_put(object, "blast_radius", radius);
 	json_put(object, "reversible", json_boolean(assessment->reversible));
+	json_put(object, "way_back",
+		 assessment->reversible && assessment->way_back ? json_string(assessment->way_back)
+								: json_null());
+	json_put(object, "unknown",
+		 assessment->unknown
+			 ? json_from_bytes(object, assessment->unknown, strlen(assessment->unknown))
+			 : json_null());
 	json_put(object, "confidence", json_real(assessment->confidence));
 	return object;
 }
@@ -172,9 +179,15 @@ static void print_reach(const struct assessment *assessment)
 	printf("  reach: %s%s%s\n", files[assessment->files],
 	       assessment->network ? ", talks to other machines" : "",
 	       assessment->remote ? ", changes something there" : "");
-	printf("  %s; confidence %.0f %%\n",
-	       assessment->reversible ? "can be undone" : "cannot be undone",
-	       assessment->confidence * 100);
+	printf("  %s", assessment->reversible ? "can be undone" : "cannot be undone");
+	if (assessment->reversible && assessment->way_back)
+		printf(": %s", assessment->way_back);
+	printf("; confidence %.0f %%\n", assessment->confidence * 100);
+	if (assessment->unknown) {
+		fputs("  nothing is known about ", stdout);
+		output_text(COLOUR_NONE, assessment->unknown);
+		putchar('\n');
+	}
 }
 
 static void print_network(const struct verdict *verdict)
