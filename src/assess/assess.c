@@ -144,8 +144,10 @@ static bool is_dangerous(const struct plan *plan)
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct command *command = &plan->commands[i];
 
+		/* a program that is known has been weighed */
 		for (size_t j = 0; j < command->argc; j++)
-			if (holds_dangerous_word(command->argv[j]))
+			if ((j != command->program || !tool_find(path_last(command->argv[j]))) &&
+			    holds_dangerous_word(command->argv[j]))
 				return true;
 		for (size_t j = 0; j < command->assignment_count; j++)
 			if (holds_dangerous_word(command->assignments[j]))

@@ -91,7 +91,7 @@ bool is_disk(const char *path)
 	static const char disks[] =
 		"/dev/sd[a-z]* /dev/hd[a-z]* /dev/vd[a-z]* /dev/xvd* /dev/nvme* /dev/mmcblk* "
 		"/dev/disk* /dev/disk/* /dev/rdisk* /dev/mapper/* /dev/dm-* /dev/md[0-9]* "
-		"/dev/loop[0-9]* /dev/bcache* /dev/mtd* /dev/ubi* /dev/nbd* /dev/zd[0-9]* /dev/mem "
+		"/dev/bcache* /dev/mtd* /dev/ubi* /dev/nbd* /dev/zd[0-9]* /dev/mem "
 		"/dev/kmem /dev/port /dev/root /dev/fd[0-9] /dev/st[0-9] /dev/sr[0-9]";
 	_cleanup_free_ char *normal = path_normalise(path);
 

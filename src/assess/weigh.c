@@ -111,6 +111,8 @@ void weigh_path(struct weighing *weighing, enum role role, const char *path, boo
 	case ROLE_CREATES:
 		if (is_disk(path))
 			weigh_effect(weighing, EFFECT_DISK_COPY);
+		else if (match_one("/dev/loop[0-9]* /dev/zram* /dev/ram[0-9]*", path))
+			weigh_effect(weighing, EFFECT_REPAIR_DISK);
 		break;
 	case ROLE_DELETES:
 		weigh_deletion(weighing, path, recursive);
@@ -150,7 +152,10 @@ static bool is_harmless(const struct call *call, const struct word *word)
 	for (size_t i = 0; i < call->depth; i++)
 		if (word_is_option(word, tool_text(call->path[i]->harmless), true))
 			return true;
-	return word_is_option(word, "--help --version", true);
+	/* `helm install --version 1 x` installs */
+	return !word->value &&
+	       (word_is_option(word, "--help", true) ||
+		(call->end == call->first + 2 && word_is_option(word, "--version", true)));
 }
 
 static enum role operand_role(const struct reading *reading, size_t i)
@@ -193,10 +198,27 @@ static void weigh_rule(struct weighing *weighing, const struct reading *reading,
 	weigh_effect(weighing, rule->effect);
 }
 
+/* Listed as it stands: it is no shortened form of another option. */
+static bool is_listed(const struct call *call, const struct word *word)
+{
+	for (size_t i = 0; i < call->depth; i++) {
+		const struct tool_rule *rule;
+
+		if (word_is_option(word, tool_text(call->path[i]->values), true))
+			return true;
+		for (size_t j = 0; (rule = tool_rule(call->path[i], j)); j++)
+			if (rule->kind == RULE_FLAGS &&
+			    word_is_option(word, tool_text(rule->pattern), true))
+				return true;
+	}
+	return false;
+}
+
 static void weigh_option(struct weighing *weighing, const struct reading *reading,
 			 const struct word *word)
 {
 	const struct call *call = reading->call;
+	bool exact = is_listed(call, word);
 
 	for (size_t i = 0; i < call->depth; i++) {
 		const struct tool_option *option;
@@ -204,7 +226,7 @@ static void weigh_option(struct weighing *weighing, const struct reading *readin
 
 		for (size_t j = 0; (rule = tool_rule(call->path[i], j)); j++)
 			if (rule->kind == RULE_FLAGS &&
-			    word_is_option(word, tool_text(rule->pattern), false))
+			    word_is_option(word, tool_text(rule->pattern), exact))
 				weigh_rule(weighing, reading, rule);
 		for (size_t j = 0; word->value && (option = tool_option(call->path[i], j)); j++)
 			if (word_is_option(word, tool_text(option->names), true))
