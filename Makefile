@@ -170,6 +170,12 @@ build-fuzz/starter-data.h: data/starter.yaml tools/embed
 build-fuzz/src/serve/setup.o: build-fuzz/opencode-data.h build-fuzz/starter-data.h
 build-fuzz/src/serve/setup.o: FUZZ_CFLAGS += -Ibuild-fuzz
 
+build-fuzz/tools-data.h build-fuzz/tools-names.h: tools/tools-data src/assess/facts.h $(wildcard data/tools/*.yaml)
+	@mkdir -p $(@D)
+	@tools/tools-data $(if $(findstring names,$@),names,tables) src/assess/facts.h data/tools/*.yaml >$@.new && mv $@.new $@
+$(filter build-fuzz/src/assess/%,$(FUZZ_OBJECTS)): build-fuzz/tools-data.h build-fuzz/tools-names.h
+$(filter build-fuzz/src/assess/%,$(FUZZ_OBJECTS)): FUZZ_CFLAGS += -Ibuild-fuzz
+
 build-fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	@clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<
