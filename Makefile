@@ -159,6 +159,12 @@ build-fuzz/sets-data.h: data/sets.yaml tools/embed
 build-fuzz/src/decide/sets.o: build-fuzz/sets-data.h
 build-fuzz/src/decide/sets.o: FUZZ_CFLAGS += -Ibuild-fuzz
 
+build-fuzz/mcp-data.h: data/mcp.json tools/embed
+	@mkdir -p $(@D)
+	@tools/embed data/mcp.json >$@.new && mv $@.new $@
+build-fuzz/src/serve/mcp_tools.o: build-fuzz/mcp-data.h
+build-fuzz/src/serve/mcp_tools.o: FUZZ_CFLAGS += -Ibuild-fuzz
+
 build-fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	@clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<

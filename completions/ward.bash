@@ -33,7 +33,7 @@ _ward()
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy grants session caches serve hook --help --version' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy grants session caches serve hook mcp --help --version' -- "$word")
 		return
 	fi
 
@@ -123,6 +123,18 @@ _ward()
 	session) words='--json end' ;;
 	caches) words='--json clear --all' ;;
 	serve) words='--stdio' ;;
+	mcp)
+		case $previous in
+		--workspace)
+			compopt -o filenames
+			mapfile -t COMPREPLY < <(compgen -d -- "$word")
+			return
+			;;
+		--profile) words='agent code' ;;
+		--agent | --session) return ;;
+		*) words='--workspace --profile --agent --session --help' ;;
+		esac
+		;;
 	*) return ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

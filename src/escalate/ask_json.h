@@ -5,8 +5,8 @@
 #include "ask.h"
 #include <jansson.h>
 
-/* All of the question: docs/ask.schema.json. "text" is the whole of it laid out for people, plain;
- * "choices" are the answers that count. */
+/* All of the question: docs/ask.schema.json. "text" is all of it but the choices, laid out for
+ * people, plain; "choices" are the answers that count. */
 json_t *ask_to_json(const struct ask *ask, const char *id);
 /* Fails where the answer is not one of the choices of that question, or not well-formed. */
 int answer_from_json(json_t *object, json_t *ask, struct answer *ret_answer,

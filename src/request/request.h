@@ -71,8 +71,9 @@ struct request {
 		*reason; /* who asks, and why; each may be NULL */
 	char *asked;	 /* the id of a question that the caller has put to its user; may be NULL */
 	bool json, quiet, no_pty;
-	bool foreign; /* another program's request, not a person's command line */
-	char *bound;  /* foreign: the directory that it was started for; may be NULL */
+	bool foreign;	    /* another program's request, not a person's command line */
+	char *bound;	    /* foreign: the directory that it was started for; may be NULL */
+	bool profile_bound; /* foreign: the profile is that of whoever started it, too */
 };
 
 void request_init(struct request *request);
