@@ -176,6 +176,12 @@ build-fuzz/tools-data.h build-fuzz/tools-names.h: tools/tools-data src/assess/fa
 $(filter build-fuzz/src/assess/%,$(FUZZ_OBJECTS)): build-fuzz/tools-data.h build-fuzz/tools-names.h
 $(filter build-fuzz/src/assess/%,$(FUZZ_OBJECTS)): FUZZ_CFLAGS += -Ibuild-fuzz
 
+build-fuzz/mcp-data.h: data/mcp.json tools/embed
+	@mkdir -p $(@D)
+	@tools/embed data/mcp.json >$@.new && mv $@.new $@
+build-fuzz/src/serve/mcp_tools.o: build-fuzz/mcp-data.h
+build-fuzz/src/serve/mcp_tools.o: FUZZ_CFLAGS += -Ibuild-fuzz
+
 build-fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	@clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<

@@ -95,8 +95,8 @@ json_t *ask_to_json(const struct ask *ask, const char *id)
 		{"object", ask->object},
 		{"note", ask->note},
 	};
-	_cleanup_buffer_ struct buffer text = {0};
 	_cleanup_list_ struct list lines = {0};
+	_cleanup_buffer_ struct buffer text = {0};
 	json_t *object = json_object();
 
 	json_put_text(object, "id", id);
@@ -116,6 +116,7 @@ json_t *ask_to_json(const struct ask *ask, const char *id)
 	if (ask->assessment)
 		json_put(object, "risk", assessment_to_json(ask->assessment));
 	json_put(object, "choices", choices_to_json(ask));
+	/* The keys of a terminal are nobody's there. */
 	ask_whole(ask, COLUMNS, false, &lines);
 	for (size_t i = 0; i < lines.count; i++)
 		buffer_printf(&text, "%s\n", lines.items[i]);
