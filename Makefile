@@ -161,6 +161,14 @@ build-fuzz/sets-data.h: data/sets.yaml tools/embed
 	@tools/embed data/sets.yaml >$@.new && mv $@.new $@
 build-fuzz/src/decide/sets.o: build-fuzz/sets-data.h
 build-fuzz/src/decide/sets.o: FUZZ_CFLAGS += -Ibuild-fuzz
+build-fuzz/opencode-data.h: data/opencode.js tools/embed
+	@mkdir -p $(@D)
+	@tools/embed $< >$@.new && mv $@.new $@
+build-fuzz/starter-data.h: data/starter.yaml tools/embed
+	@mkdir -p $(@D)
+	@tools/embed $< >$@.new && mv $@.new $@
+build-fuzz/src/serve/setup.o: build-fuzz/opencode-data.h build-fuzz/starter-data.h
+build-fuzz/src/serve/setup.o: FUZZ_CFLAGS += -Ibuild-fuzz
 
 build-fuzz/%.o: %.c
 	@mkdir -p $(@D)

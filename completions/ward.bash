@@ -27,13 +27,13 @@ _ward_sets()
 _ward()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} at words
-	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --deny --net --allow-socket --allow-host --deny-host --publish
+	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --make --deny --net --allow-socket --allow-host --deny-host --publish
 		--allow-syscall --deny-syscall --require --memory --processes --cpu --cpu-time --disk --files --wait --timeout --idle --output --env
 		--keep-env --caches --approval --sandbox --profile --policy --agent --session --tool --call-id --turn --reason '
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy pending approve deny grants session caches serve hook --help --version' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy pending watch approve deny grants session caches serve hook init --help --version' -- "$word")
 		return
 	fi
 
@@ -55,7 +55,7 @@ _ward()
 			mapfile -t COMPREPLY < <(compgen -d -- "$word")
 			return
 			;;
-		--read | --write | --read-only | --deny | --shell)
+		--read | --write | --read-only | --make | --deny | --shell)
 			compopt -o filenames
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")
 			return
@@ -64,7 +64,7 @@ _ward()
 		--approval) words='never on-failure on-request unless-trusted' ;;
 		--caches) words='private off' ;;
 		--sandbox) words='auto require forbid' ;;
-		--profile) words='agent code code-net' ;;
+		--profile) words='agent code code-net claude codex gemini opencode' ;;
 		--policy)
 			compopt -o filenames
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")
@@ -127,6 +127,10 @@ _ward()
 	session) words='--json end' ;;
 	caches) words='--json clear --all' ;;
 	serve) words='--stdio --events' ;;
+	init)
+		words='--agent --project --user --remove --no-policy --write --dry-run --help'
+		[[ $previous == --agent ]] && words='claude codex gemini cursor windsurf opencode'
+		;;
 	*) return ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

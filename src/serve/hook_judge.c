@@ -7,6 +7,7 @@
 #include "../base/path.h"
 #include "../decide/decide.h"
 #include "../decide/key.h"
+#include "../decide/policy.h"
 #include "../flow.h"
 #include "../parse/plan.h"
 #include "../record/asked.h"
@@ -194,7 +195,6 @@ static char *find_root(const struct hook_call *call)
 {
 	static const char *const variables[] = {"CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR",
 						"CURSOR_PROJECT_DIR"};
-	const char *home = getenv("HOME");
 	char real[PATH_MAX];
 
 	for (size_t i = 0; i < ELEMENTS(variables); i++) {
@@ -207,18 +207,7 @@ static char *find_root(const struct hook_call *call)
 		return strdup(real);
 	if (!realpath(call->cwd, real))
 		return NULL;
-	for (char *part = strdup(real);;) {
-		_cleanup_free_ char *git = path_resolve(part, NULL, ".git");
-		struct stat st;
-
-		if (lstat(git, &st) == 0)
-			return part;
-		*strrchr(part, '/') = '\0';
-		if (!*part || (home && strcmp(part, home) == 0)) {
-			free(part);
-			return strdup(real);
-		}
-	}
+	return path_repository(real, getenv("HOME"));
 }
 
 /* An agent changes its directory as it likes; what it may write stays what it was at the first call

@@ -167,7 +167,8 @@ def test_windsurf_is_answered_by_the_exit_code(plain):
 
 
 @pytest.mark.parametrize('command', ['ward run --level none -- id', 'true; ward run --write / -- id', 'ward grants revoke all',
-                                     'ward policy trust .', 'env ward run --net full -c id', '/usr/bin/ward approve x'])
+                                     'ward policy trust .', 'env ward run --net full -c id', '/usr/bin/ward approve x',
+                                     'ward init --remove --write'])
 def test_ward_is_not_called_for_more(plain, command):
     event, _ = shell(plain, 'claude', command)
     assert 'ward is not to be called' in reason('claude', hook(plain, event))
