@@ -218,7 +218,10 @@ static void do_policy(struct init *init)
 	if (setup_plan_policy(&init->place, init->removes, &change, &error) < 0)
 		say_failed(init, "the policy", &error);
 	else if (setup_changes(&change))
-		carry_out(init, "a policy to begin with", &change, NULL);
+		carry_out(init, "a policy to begin with", &change,
+			  init->removes
+				  ? NULL
+				  : "It can only take away until you run `ward policy trust`.");
 	else if (init->removes && change.before)
 		say(init, "the policy", "changed since, and left as it is: ", change.path);
 }
@@ -270,7 +273,8 @@ static int carry_out_all(struct init *init)
 	else if (init->left && !init->dry && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		puts("Nothing was written: run it at a terminal, or with --write.");
 	else if (init->changes > init->left + init->failed && !init->removes)
-		puts("Agents that are running take it up when they are started again.");
+		puts("Agents that are running take it up when they are started again. `ward init "
+		     "--remove` takes it out.");
 	if (init->failed)
 		return output_end("init", EXIT_WARD);
 	return output_end("init", init->left && !init->dry ? NOT_WRITTEN : 0);

@@ -64,8 +64,8 @@ int setup_check(const char *text, size_t length, const char *file, struct error 
 
 /* --- whose an entry is ------------------------------------------------------------------------ */
 
-/* One word of shell text as escape_for_shell() writes it, or a plain one; NULL where it is more.
- * Caller frees. */
+/* One word of shell text, as escape_for_shell() writes it or a person would; NULL where it is more.
+ * What ~ and variables in it stand for makes no difference here. Caller frees. */
 static char *unquote(const char *text, size_t length)
 {
 	struct buffer word = {0};
@@ -74,9 +74,11 @@ static char *unquote(const char *text, size_t length)
 	for (size_t i = 0; i < length; i++) {
 		if (text[i] == '\'') {
 			quoted = !quoted;
+		} else if (!quoted && text[i] == '"') {
+			continue;
 		} else if (!quoted && text[i] == '\\' && i + 1 < length) {
 			buffer_add_char(&word, text[++i]);
-		} else if (!quoted && strchr(" \t\r\n;&|<>()$`\"*?[]#~{}!", text[i])) {
+		} else if (!quoted && strchr(" \t\r\n;&|<>()`*?[]#!", text[i])) {
 			buffer_done(&word);
 			return NULL;
 		} else {
