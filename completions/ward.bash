@@ -33,7 +33,7 @@ _ward()
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy pending approve deny grants session caches serve hook init --help --version' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy pending watch approve deny grants session caches serve hook init --help --version' -- "$word")
 		return
 	fi
 

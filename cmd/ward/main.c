@@ -38,6 +38,7 @@ static const struct {
 	{"pending", verb_pending, "list the questions that wait for an answer"},
 	{"approve", verb_approve, "say yes to one of them"},
 	{"deny", verb_deny, "say no to one of them"},
+	{"watch", verb_watch, "see questions and runs as they come, and answer"},
 	{"grants", verb_grants, "list the answers that still hold, or take one back"},
 	{"session", verb_session, "list sessions, or end one with its answers and its /tmp"},
 	{"caches", verb_caches, "list what is kept of caches for each workspace, or remove it"},

@@ -83,7 +83,7 @@ static void print_short(void *data, json_t *entry)
 	output_time(text_of(entry, "since"), "%H:%M:%S", since);
 	output_time(text_of(entry, "until"), "%H:%M:%S", until);
 	output_text(COLOUR_BOLD, text_of(entry, "id"));
-	printf("  since %s, waits until %s\n", since, until);
+	printf("  since %s%s%s\n", since, *until ? ", waits until " : "", until);
 	if (json_array_size(grants))
 		list_lines("wants", grants);
 	else

@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define WATCHED ".watched"
+
 enum {
 	FILE_MOST = 16 << 20,
 	ENTRIES_MOST = 10000,
@@ -79,6 +81,8 @@ static json_t *make_entry(const struct queue *queue, json_t *ask)
 	end.tv_sec += (time_t)(queue->patience_ns / 1000000000);
 	time_text(now);
 	time_text_of(&end, until);
+	if (!queue->patience_ns) /* as long as somebody watches */
+		until[0] = '\0';
 	id_make(nonce);
 	hash = hash_of(ask, nonce);
 	return json_pack("{s:O, s:s, s:s, s:s, s:s, s:s, s:O}", "id", json_object_get(ask, "id"),
@@ -175,12 +179,52 @@ static void wait_a_moment(int wake, const struct meanwhile *meanwhile)
 		meanwhile->serve(meanwhile->data);
 }
 
+/* Somebody holds the lock that says so. */
+static bool is_watched(const char *state)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	_cleanup_free_ char *path = NULL;
+	_cleanup_close_ int fd = -1;
+
+	if (asprintf(&path, "%s/asks/" WATCHED, state) < 0)
+		abort();
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	/* To ask is not to take it: others ask at the same time. */
+	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+int queue_watch(const char *state, int *ret_fd, struct error **ret_error)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	_cleanup_close_ int directory = -1;
+	int r = open_directory(state, /* make= */ true, &directory), fd = -1;
+
+	if (r == 0 &&
+	    (fd = openat(directory, WATCHED,
+			 O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)) < 0)
+		r = -errno;
+	if (r == 0 && fcntl(fd, F_OFD_SETLK, &lock) < 0)
+		r = -errno;
+	if (r < 0) {
+		close_fd(&fd);
+		return fail_errno(ret_error, E_ENGINE, -r, "watching %s/asks", state);
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static bool is_over(const struct queue *queue, uint64_t since)
+{
+	return queue->patience_ns ? monotonic_ns() >= since + queue->patience_ns
+				  : !is_watched(queue->state);
+}
+
 static int put(void *data, const struct ask *ask, struct answer *ret_answer,
 	       struct error **ret_error)
 {
 	struct queue *queue = data;
 	const struct meanwhile *meanwhile = ask->meanwhile;
-	uint64_t deadline = monotonic_ns() + queue->patience_ns;
+	uint64_t since = monotonic_ns();
 	_cleanup_close_ int directory = -1, lock = -1, wake = -1;
 	json_t *question, *entry;
 	char id[ID_TEXT];
@@ -196,7 +240,7 @@ static int put(void *data, const struct ask *ask, struct answer *ret_answer,
 	while (r == 0 && !take_answer(directory, entry, ret_answer)) {
 		if (meanwhile && meanwhile->obsolete(meanwhile->data))
 			break;
-		if (told_to_stop() || monotonic_ns() >= deadline)
+		if (told_to_stop() || is_over(queue, since))
 			break;
 		wait_a_moment(wake, meanwhile);
 	}
@@ -212,7 +256,9 @@ static int put(void *data, const struct ask *ask, struct answer *ret_answer,
 
 static bool is_there(void *data)
 {
-	return ((struct queue *)data)->patience_ns > 0;
+	const struct queue *queue = data;
+
+	return queue->patience_ns > 0 || is_watched(queue->state);
 }
 
 static void tell(void *data, const char *text)

@@ -14,8 +14,13 @@ struct queue {
 	uint64_t patience_ns;
 };
 
-/* Puts questions there and waits. ANSWER_NOBODY where nobody has answered in time. */
+/* Puts questions there and waits. ANSWER_NOBODY where nobody has answered in time; or, where no
+ * time was given, where whoever looked for questions has gone. */
 struct approver queue_approver(struct queue *queue);
+
+/* Says that somebody looks for questions from now on, until the fd is closed: then runs without a
+ * terminal ask there, without --wait. */
+int queue_watch(const char *state, int *ret_fd, struct error **ret_error);
 
 /* A question that stands: id, run, since, until, nonce, hash and the ask itself. show owns nothing;
  * those whose asker is gone are removed. In the order in which they were put. */
