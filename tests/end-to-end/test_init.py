@@ -172,6 +172,13 @@ def test_ward_is_named_shortly_where_path_means_it(me_here):
     assert commands(json.loads((me_here.work / '.claude/settings.json').read_text())) == ['ward hook || exit 2']
 
 
+def test_a_ward_of_another_name_is_not_put_in(me_here):
+    other = me_here.place / 'other'
+    shutil.copy(me_here.binary, other)
+    other.chmod(0o755)
+    assert 'the name ward' in init(me_here, '--agent', 'claude', '--write', code=125, program=str(other)).err
+
+
 def test_another_ward_in_path_is_not_meant(me_here):
     me_here.file(me_here.place / 'bin' / 'ward', '#!/bin/sh\n', 0o755)
     init(me_here, '--agent', 'claude', '--write', '--no-policy')
