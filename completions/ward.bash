@@ -27,7 +27,7 @@ _ward_sets()
 _ward()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} at words
-	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --deny --net --allow-socket --allow-host --deny-host --publish
+	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --make --deny --net --allow-socket --allow-host --deny-host --publish
 		--allow-syscall --deny-syscall --require --memory --processes --cpu --cpu-time --disk --files --wait --timeout --idle --output --env
 		--keep-env --caches --approval --sandbox --profile --policy --agent --session --tool --call-id --turn --reason '
 	COMPREPLY=()
@@ -55,7 +55,7 @@ _ward()
 			mapfile -t COMPREPLY < <(compgen -d -- "$word")
 			return
 			;;
-		--read | --write | --read-only | --deny | --shell)
+		--read | --write | --read-only | --make | --deny | --shell)
 			compopt -o filenames
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")
 			return
@@ -64,7 +64,7 @@ _ward()
 		--approval) words='never on-failure on-request unless-trusted' ;;
 		--caches) words='private off' ;;
 		--sandbox) words='auto require forbid' ;;
-		--profile) words='agent code code-net' ;;
+		--profile) words='agent code code-net claude codex gemini opencode' ;;
 		--policy)
 			compopt -o filenames
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")

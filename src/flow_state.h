@@ -100,6 +100,7 @@ void flow_notice_walls(struct flow *flow);
 bool flow_can_connect(const struct flow *flow);
 void flow_notice_environment(struct flow *flow);
 void flow_notice_policy(struct flow *flow);
+void flow_notice_profile(struct flow *flow);
 struct decision *flow_decided(struct flow *flow, const char *stage, const char *verdict,
 			      const char *source);
 struct event_run flow_event(const struct flow *flow);
@@ -131,6 +132,8 @@ void flow_warn_limits(struct flow *flow);
  * must know of them. */
 void flow_open_caches(struct flow *flow, struct sandbox *sandbox);
 void flow_note_caches(struct flow *flow);
+/* flow_caller.c: what the caller says of its request goes on record. */
+void flow_note_caller(struct flow *flow);
 /* flow_grants.c: reads the session's answers again where they have changed. Those that cannot be
  * read hold no longer. */
 void flow_recall(struct flow *flow);

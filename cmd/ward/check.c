@@ -363,7 +363,9 @@ int verb_check(int argc, char **argv)
 	if (r == 1)
 		return print_help();
 	shown.json = request.json;
-	if (r == 0)
+	if (r == 0) {
+		flow_imply_profile(&request);
 		r = flow_check(&request, show, &shown, &error);
+	}
 	return r < 0 ? output_error("check", error) : output_end("check", status[shown.kind]);
 }

@@ -12,6 +12,7 @@ static const struct {
 	{offsetof(struct sandbox_policy, read), offsetof(struct request, read)},
 	{offsetof(struct sandbox_policy, write), offsetof(struct request, write)},
 	{offsetof(struct sandbox_policy, read_only), offsetof(struct request, read_only)},
+	{offsetof(struct sandbox_policy, make), offsetof(struct request, make)},
 	{offsetof(struct sandbox_policy, deny), offsetof(struct request, deny)},
 	{offsetof(struct sandbox_policy, allow_hosts), offsetof(struct request, allow_hosts)},
 	{offsetof(struct sandbox_policy, deny_hosts), offsetof(struct request, deny_hosts)},

@@ -73,6 +73,13 @@ struct policy;
 #define CODE_NET "code-net"
 bool decide_is_networked_code(const struct request *request);
 
+/* True if the request says that it was approved, and comes from a caller whose word counts. */
+bool decide_is_vouched(const struct request *request, const struct policy *policy);
+
+/* False for a profile that nobody named where the policy says that there is to be no network: that
+ * was said, and the profile was not. */
+bool decide_profile_holds(const struct request *request, const struct policy *policy);
+
 /* Everything that is looked at. Borrowed. */
 struct matter {
 	const struct request *request;

@@ -22,6 +22,7 @@ static const char *const names[] = {
 	[SET_READ_ONLY] = "files.read_only",
 	[SET_WRITE] = "files.write",
 	[SET_DENY] = "files.deny",
+	[SET_MAKE] = "files.make",
 	[SET_ALLOW_HOST] = "network.allow",
 	[SET_DENY_HOST] = "network.deny",
 	[SET_PUBLISH] = "network.publish",
@@ -80,6 +81,17 @@ static int check_path(const char *text, struct error **ret_error)
 		return -E_POLICY;
 	}
 	return 0;
+}
+
+/* What is made has a name of its own: only that may be a pattern, or all of a directory. */
+static int check_make(const char *text, struct error **ret_error)
+{
+	int r = check_path(text, ret_error);
+
+	if (r == 0 && !path_names_one_place(text))
+		r = refuse(ret_error, "write a path, DIR/**, or a pattern in the last part alone",
+			   text, "what can be made");
+	return r;
 }
 
 /* The same fault, of a file. */
@@ -213,6 +225,8 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 	case SET_READ_ONLY:
 	case SET_DENY:
 		return check_path(text, ret_error);
+	case SET_MAKE:
+		return check_make(text, ret_error);
 	case SET_ALLOW_HOST:
 	case SET_DENY_HOST:
 		return check_host(text, ret_error);

@@ -7,6 +7,7 @@
 #include "../base/path.h"
 #include "../decide/decide.h"
 #include "../decide/key.h"
+#include "../decide/policy.h"
 #include "../flow.h"
 #include "../parse/plan.h"
 #include "../record/asked.h"

@@ -6,6 +6,7 @@
 #include "../base/buffer.h"
 #include "../base/escape.h"
 #include "../base/path.h"
+#include "../decide/policy.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -119,8 +120,13 @@ static bool read_run(const struct request *request, const struct limits *limits,
 			begun = true;
 			count = 2;
 		} else if (strcmp(word, "--") == 0 || word[0] != '-') {
+			size_t first = at + (word[0] == '-');
+
 			begun = true;
 			count = command->argc - at;
+			/* An agent as the command has a profile of its own. */
+			if (first < command->argc && policy_profile_of(command->argv[first]))
+				return false;
 		}
 		if (count == 0 || count > command->argc - at)
 			return false;

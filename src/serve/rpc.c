@@ -2,6 +2,7 @@
 /* Each run has a process of its own; this one reads requests, passes on what the runs tell, and
  * waits for whatever comes first. docs/protocol.md has every message. */
 #include "rpc.h"
+#include "parent.h"
 #include "../base/escape.h"
 #include "../request/text_json.h"
 #include "runner.h"
@@ -136,6 +137,7 @@ static int make_request(json_t *params, struct request *request, struct error **
 	request->json = false; /* its output is streamed to us */
 	request->no_pty = request->quiet = true;
 	request->foreign = true;
+	parent_identify(&request->caller); /* for each: it may have changed */
 	request->bound = strdup(here);
 	return 0;
 }

@@ -30,6 +30,48 @@ static void without_files_the_built_in_policy_holds(void **state)
 	assert_true(policy_is_current(policy));
 }
 
+/* What is built in is a policy like any other, and fit for use wherever variables lead. */
+static void profiles_of_agents_are_there_when_they_are_wanted(void **state)
+{
+	static const struct {
+		const char *name, *key, *host, *place;
+	} agents[] = {{"claude", "ANTHROPIC_API_KEY", "model:anthropic", "claude}/projects/**"},
+		      {"codex", "OPENAI_API_KEY", "model:openai", "codex}/sessions/**"},
+		      {"gemini", "GEMINI_API_KEY", "model:google", "gemini/history/**"},
+		      {"opencode", "OPENCODE_API_KEY", "model:opencode", "share}/opencode/log/**"}};
+	struct world *world = *state;
+	const struct sandbox_policy *sandbox;
+
+	for (size_t i = 0; i < ELEMENTS(agents); i++) {
+		_cleanup_policy_ struct policy *policy = NULL, *other = load(*state);
+		bool found = false;
+
+		assert_int_equal(policy_profile(other, agents[i].name, &sandbox, NULL), 0);
+		assert_int_equal(sandbox->make.count + sandbox->allow_hosts.count, 0);
+		world->places.profile = agents[i].name;
+		policy = load(*state);
+		world->places.profile = NULL;
+		assert_int_equal(policy_profile(policy, agents[i].name, &sandbox, NULL), 0);
+		assert_string_equal(policy_profile_of(agents[i].name), agents[i].name);
+		assert_true(list_has(&sandbox->keep_env, agents[i].key));
+		assert_true(list_has(&sandbox->allow_hosts, agents[i].host));
+		assert_int_equal(sandbox->allow_hosts.count, 1);
+		assert_int_equal(sandbox->network, NETWORK_RESTRICTED);
+		assert_int_equal(sandbox->write.count + sandbox->sockets.count, 0);
+		for (size_t m = 0; m < sandbox->make.count; m++)
+			found |= strstr(sandbox->make.items[m], agents[i].place) != NULL;
+		assert_true(found);
+		assert_int_equal(policy->sandbox.network, NETWORK_NONE);
+		assert_int_equal(policy->files.count + policy->warnings.count, 0);
+	}
+	assert_null(policy_profile_of("./claude"));
+	setenv("CODEX_HOME", "/x*", 1);
+	world->places.profile = "codex";
+	load_fails(*state, "profile codex, built in", "CODEX_HOME");
+	unsetenv("CODEX_HOME");
+	world->places.profile = NULL;
+}
+
 static void later_layers_are_laid_over_earlier_ones(void **state)
 {
 	struct world *world = *state;
@@ -277,6 +319,7 @@ int main(void)
 #define in_world(test) cmocka_unit_test_setup_teardown(test, make_world, end_world)
 	const struct CMUnitTest tests[] = {
 		in_world(without_files_the_built_in_policy_holds),
+		in_world(profiles_of_agents_are_there_when_they_are_wanted),
 		in_world(later_layers_are_laid_over_earlier_ones),
 		in_world(deny_beats_ask_beats_allow_and_the_last_layer_speaks),
 		in_world(a_guess_is_known_as_one),

@@ -43,7 +43,8 @@ static void what_is_built_in_is_sound(void **state)
 		"registry:python", "registry:npm",    "registry:debian", "registry:rust",
 		"registry:go",	   "registry:ruby",   "registry:java",	 "registry:php",
 		"registry:dotnet", "registry:docker", "registry:conda",	 "registry:hex",
-		"forge:git",	   "model:anthropic", "model:openai",	 "model:google"};
+		"forge:git",	   "model:anthropic", "model:openai",	 "model:google",
+		"model:opencode"};
 	struct world *world = *state;
 	_cleanup_sets_ struct sets sets = {0};
 
