@@ -9,7 +9,6 @@
 #include "escalate/keep.h"
 #include "record/asked.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,14 +88,28 @@ static int settle(struct flow *flow, const char *stage, const struct ask *questi
 	return 0;
 }
 
-/* True if there is somebody at a terminal of ours. */
-bool flow_is_attended(void)
+/* Whoever is there; else those who look for questions elsewhere, if somebody waits for them. */
+static const struct approver *approver_of(const struct flow *flow)
 {
-	int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-	bool ours = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
+	return flow->approver->is_there(flow->approver->data) || !flow->queued.is_there
+		       ? flow->approver
+		       : &flow->queued;
+}
 
-	close_fd(&terminal);
-	return ours;
+bool flow_is_attended(const struct flow *flow)
+{
+	const struct approver *approver = approver_of(flow);
+
+	return approver->is_there(approver->data);
+}
+
+void flow_open_queue(struct flow *flow)
+{
+	flow->queue = (struct queue){.state = flow->own_state,
+				     .run = flow->result->run,
+				     .patience_ns = flow->request->wait_ns ? flow->request->wait_ns
+									   : flow->policy->wait_ns};
+	flow->queued = queue_approver(&flow->queue);
 }
 
 /* What is run, with all that makes it another command than its words say. Caller frees. */
@@ -132,7 +145,7 @@ static char *shown_reason(const struct request *request)
 bool flow_may_ask_in_place(const struct flow *flow)
 {
 	return flow->verdict.level == LEVEL_RESTRICTED && approve_missing(flow->verdict.approval) &&
-	       flow_is_attended();
+	       flow_is_attended(flow);
 }
 
 /* What was chosen may be wider or narrower: from here on that is what was asked for. */
@@ -162,6 +175,7 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 	     struct answer *ret_answer, struct error **ret_error)
 {
 	const struct request *request = flow->request;
+	const struct approver *approver = approver_of(flow);
 	const struct event_run run = flow_event(flow);
 	_cleanup_free_ char *command = shown_command(request), *reason = shown_reason(request);
 	_cleanup_(offers_done) struct offers rules = {0};
@@ -185,7 +199,7 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 	question->covers = !flow->session.id ? NULL
 			   : kind	     ? flow->key.covers
 					     : "exactly this command";
-	if (!flow_is_attended()) {
+	if (!approver->is_there(approver->data)) {
 		*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
 		return 0;
 	}
@@ -195,7 +209,7 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 			event_ask(&run, stage, question->why, question->refused, grants),
 			ret_error);
 	if (r == 0)
-		r = ask_terminal(question, ret_answer, ret_error);
+		r = approver->ask(approver->data, question, ret_answer, ret_error);
 	/* A no is to what was wanted. */
 	if (r == 0 && ret_answer->kind == ANSWER_APPROVE && ret_answer->extent != question->extent)
 		take_extent(question, ret_answer->extent, grants);
@@ -206,6 +220,8 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 
 static int reject(struct flow *flow, const struct answer *answer, struct error **ret_error)
 {
+	const struct list *wanted = &flow->verdict.wanted;
+	_cleanup_buffer_ struct buffer what = {0};
 	_cleanup_free_ char *rule = NULL;
 
 	if (answer->kind != ANSWER_NOBODY) {
@@ -213,8 +229,17 @@ static int reject(struct flow *flow, const struct answer *answer, struct error *
 		     answer->reason ? ": " : "", answer->reason ? answer->reason : "");
 		return error_hint(ret_error, "ask for something else, or for less");
 	}
-	fail(ret_error, E_REJECTED, "this needs a person's yes, and nobody can be asked here: %s",
-	     flow->verdict.reason);
+	for (size_t i = 0; i < wanted->count; i++)
+		buffer_printf(&what, "%s%s", i ? ", " : "; it wants: ", wanted->items[i]);
+	if (flow->queue.patience_ns)
+		fail(ret_error, E_REJECTED,
+		     "this needs a person's yes, and nobody has answered in %g s: %s%s",
+		     (double)flow->queue.patience_ns / 1e9, flow->verdict.reason,
+		     buffer_text(&what));
+	else
+		fail(ret_error, E_REJECTED,
+		     "this needs a person's yes, and nobody can be asked here: %s%s",
+		     flow->verdict.reason, buffer_text(&what));
 	if (flow->verdict.approval == APPROVAL_ON_REQUEST ||
 	    flow->verdict.approval == APPROVAL_UNLESS_TRUSTED)
 		return error_hint(ret_error,
@@ -224,7 +249,8 @@ static int reject(struct flow *flow, const struct answer *answer, struct error *
 				  "run it from a terminal, or say so yourself: --level none");
 	rule = flow_rule_hint(flow);
 	return error_hint(ret_error,
-			  "run it from a terminal, or permit it by a rule in "
+			  "run it from a terminal, or with --wait 10m and answer by `ward "
+			  "approve`, or permit it by a rule in "
 			  "~/.config/ward/ward.yaml: {%s, do: allow}",
 			  rule);
 }
@@ -383,7 +409,7 @@ int flow_escalate(struct flow *flow, struct error **ret_error)
 	r = conclude_wishes(flow, ret_error);
 	if (r < 0)
 		return r;
-	if (!can_ask_again(flow, &missing, &refused) || !flow_is_attended())
+	if (!can_ask_again(flow, &missing, &refused) || !flow_is_attended(flow))
 		return 0;
 	if (!input_rewind(&flow->streams, &flow->input)) {
 		flow_say(flow, "it cannot be run again: its standard input was already read");

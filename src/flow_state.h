@@ -7,6 +7,7 @@
 #include "decide/key.h"
 #include "decide/policy.h"
 #include "escalate/ask.h"
+#include "escalate/queue.h"
 #include "flow.h"
 #include "observe/observe.h"
 #include "record/audit.h"
@@ -28,6 +29,9 @@
 struct flow {
 	const struct request *request;
 	const struct audience *audience;
+	const struct approver *approver; /* who is asked first */
+	struct queue queue;		 /* where else questions are put, as long as one waits */
+	struct approver queued;
 	struct result *result;
 	struct arena *arena;
 	char *company, *quarantine; /* see struct observed */
@@ -96,6 +100,7 @@ void flow_notice_walls(struct flow *flow);
 bool flow_can_connect(const struct flow *flow);
 void flow_notice_environment(struct flow *flow);
 void flow_notice_policy(struct flow *flow);
+void flow_notice_profile(struct flow *flow);
 struct decision *flow_decided(struct flow *flow, const char *stage, const char *verdict,
 			      const char *source);
 struct event_run flow_event(const struct flow *flow);
@@ -127,6 +132,8 @@ void flow_warn_limits(struct flow *flow);
  * must know of them. */
 void flow_open_caches(struct flow *flow, struct sandbox *sandbox);
 void flow_note_caches(struct flow *flow);
+/* flow_caller.c: what the caller says of its request goes on record. */
+void flow_note_caller(struct flow *flow);
 /* flow_grants.c: reads the session's answers again where they have changed. Those that cannot be
  * read hold no longer. */
 void flow_recall(struct flow *flow);
@@ -134,8 +141,10 @@ void flow_recall(struct flow *flow);
 bool flow_answers_changed(void *data);
 bool flow_answer_holds(void *data, const char *grant);
 
-/* flow_ask.c: true if there is somebody at a terminal of ours. */
-bool flow_is_attended(void);
+/* flow_ask.c: true if there is somebody who could be asked. */
+bool flow_is_attended(const struct flow *flow);
+/* Questions that nobody here can answer wait elsewhere, for as long as the request says. */
+void flow_open_queue(struct flow *flow);
 /* True if whoever can answer may be asked while a call of the command waits. */
 bool flow_may_ask_in_place(const struct flow *flow);
 /* Puts a question, whose command, session and choices are filled in here, and settles the answer:

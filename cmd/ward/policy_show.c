@@ -125,13 +125,14 @@ static void print_sandbox(const char *indent, const struct sandbox_policy *sandb
 	printf("%slevel: %s%s\n", indent, level_name(sandbox->level),
 	       sandbox->has_level ? "" : "  # default");
 	if (sandbox->read.count + sandbox->write.count + sandbox->read_only.count +
-		    sandbox->hold.count + sandbox->deny.count >
+		    sandbox->make.count + sandbox->hold.count + sandbox->deny.count >
 	    0)
 		printf("%sfiles:\n", indent);
 	print_list(deeper, "read", &sandbox->read);
 	print_list(deeper, "write", &sandbox->write);
 	print_list(deeper, "read_only", &sandbox->read_only);
 	print_list(deeper, "# read_only, by a file that may only narrow", &sandbox->hold);
+	print_list(deeper, "make", &sandbox->make);
 	print_list(deeper, "deny", &sandbox->deny);
 	printf("%snetwork:\n%smode: %s%s\n", indent, deeper, network_name(sandbox->network),
 	       sandbox->has_network ? "" : "  # default");
@@ -208,6 +209,16 @@ static void print_rule(const struct rule *rule)
 	print_list("    ", "permissions", &rule->permissions);
 }
 
+static void print_caller(const struct caller_rule *rule)
+{
+	fputs("  - program: ", stdout);
+	print_quoted(rule->program);
+	print_origin(rule->file, rule->line);
+	if (rule->has_uid)
+		printf("    uid: %u\n", rule->uid);
+	printf("    may: [%s]\n", rule->approve ? "approve" : "");
+}
+
 void policy_print(const struct policy *policy)
 {
 	for (size_t i = 0; i < policy->files.count; i++) {
@@ -220,8 +231,11 @@ void policy_print(const struct policy *policy)
 		output_text(COLOUR_YELLOW, policy->warnings.items[i]);
 		putchar('\n');
 	}
-	printf("version: 1\napproval: %s%s\nsandbox:\n", approval_name(policy->approval),
+	printf("version: 1\napproval: %s%s\n", approval_name(policy->approval),
 	       policy->has_approval ? "" : "  # default");
+	if (policy->wait_ns)
+		printf("wait: %.17g\n", (double)policy->wait_ns / 1e9);
+	puts("sandbox:");
 	print_sandbox("  ", &policy->sandbox);
 	puts("profiles:");
 	for (size_t i = 0; i < policy->profile_count; i++) {
@@ -229,6 +243,10 @@ void policy_print(const struct policy *policy)
 		print_origin(policy->profiles[i].file, policy->profiles[i].line);
 		print_sandbox("    ", &policy->profiles[i].sandbox);
 	}
+	if (policy->caller_count)
+		puts("callers:");
+	for (size_t i = 0; i < policy->caller_count; i++)
+		print_caller(&policy->callers[i]);
 	if (policy->rule_count)
 		puts("rules:");
 	for (size_t i = 0; i < policy->rule_count; i++)
@@ -253,6 +271,7 @@ static json_t *sandbox_object(const struct sandbox_policy *sandbox)
 	json_put_list(files, "write", &sandbox->write);
 	json_put_list(files, "read_only", &sandbox->read_only);
 	json_put_list(files, "hold", &sandbox->hold);
+	json_put_list(files, "make", &sandbox->make);
 	json_put_list(files, "deny", &sandbox->deny);
 	json_put(object, "files", files);
 	json_put_text(network, "mode", network_name(sandbox->network));
@@ -276,12 +295,14 @@ static json_t *sandbox_object(const struct sandbox_policy *sandbox)
 
 json_t *policy_object(const struct policy *policy)
 {
-	json_t *object = json_object(), *profiles = json_object(), *rules = json_array();
+	json_t *object = json_object(), *profiles = json_object(), *rules = json_array(),
+	       *callers = json_array();
 
 	json_put(object, "version", json_integer(1));
 	json_put(object, "configured", json_boolean(policy->configured));
 	json_put_list(object, "files", &policy->files);
 	json_put_text(object, "approval", approval_name(policy->approval));
+	json_put(object, "wait_ms", json_real((double)policy->wait_ns / 1e6));
 	json_put(object, "sandbox", sandbox_object(&policy->sandbox));
 	for (size_t i = 0; i < policy->profile_count; i++) {
 		const struct profile *profile = &policy->profiles[i];
@@ -311,6 +332,18 @@ json_t *policy_object(const struct policy *policy)
 		json_array_append_new(rules, entry);
 	}
 	json_put(object, "rules", rules);
+	for (size_t i = 0; i < policy->caller_count; i++) {
+		const struct caller_rule *rule = &policy->callers[i];
+		json_t *entry = json_object();
+
+		json_put_text(entry, "program", rule->program);
+		json_put(entry, "uid", rule->has_uid ? json_integer(rule->uid) : json_null());
+		json_put(entry, "approve", json_boolean(rule->approve));
+		json_put_text(entry, "file", rule->file);
+		json_put(entry, "line", json_integer(rule->line));
+		json_array_append_new(callers, entry);
+	}
+	json_put(object, "callers", callers);
 	json_put_list(object, "warnings", &policy->warnings);
 	return object;
 }

@@ -190,7 +190,10 @@ static void give_reason(const struct matter *matter, const struct standing *stan
 		 asprintf(&verdict->reason, "the rule '%s' of the policy", rule->pattern) < 0)
 		abort();
 	else if (!verdict->reason)
-		verdict->reason = strdup(first ? first : "every command is asked about");
+		verdict->reason = strdup(first ? first
+					 : matter->request->requires_approval
+						 ? "whoever sends it wants a yes to it"
+						 : "every command is asked about");
 }
 
 /* True if the policy gives it anyway: the path lies in the workspace or below what a list names. */
@@ -226,6 +229,7 @@ static void collect_wishes(const struct matter *matter, const struct sandbox_pol
 		const char *operation;
 	} lists[] = {{&request->read, &policy->read, "read"},
 		     {&request->write, &policy->write, "write"},
+		     {&request->make, &policy->make, "write"},
 		     {&request->sockets, &policy->sockets, "unix"},
 		     {&request->keep_environment, &policy->keep_env, "secret"},
 		     {&request->allow_calls, &policy->allow_calls, "syscall"}};
@@ -241,7 +245,7 @@ static void collect_wishes(const struct matter *matter, const struct sandbox_pol
 	/* The rules of a project hold for the directory that they lie in. */
 	if (request->bound && strcmp(request->bound, request->workspace) != 0)
 		list_add_printf(wishes, "workspace %s", request->workspace);
-	if (request->profile && strcmp(request->profile, "agent") != 0 &&
+	if (request->profile && !request->profile_bound && strcmp(request->profile, "agent") != 0 &&
 	    strcmp(request->profile, "code") != 0 && !decide_is_networked_code(request))
 		list_add_printf(wishes, "profile %s", request->profile);
 	for (size_t l = 0; l < ELEMENTS(lists); l++)
@@ -276,6 +280,12 @@ static bool is_granted(const struct matter *matter, const struct rule *rule, con
 	return false;
 }
 
+bool decide_is_vouched(const struct request *request, const struct policy *policy)
+{
+	return (request->approved || request->approved_by_policy) && policy &&
+	       policy_caller(policy, request);
+}
+
 static void weigh(const struct matter *matter, const struct sandbox_policy *policy,
 		  bool none_by_policy, struct verdict *verdict)
 {
@@ -285,6 +295,8 @@ static void weigh(const struct matter *matter, const struct sandbox_policy *poli
 		.class = matter->assessment->class,
 		.only_reads = matter->assessment->only_reads,
 		.none_by_policy = none_by_policy,
+		.wants_approval = matter->request->requires_approval,
+		.vouched = decide_is_vouched(matter->request, matter->policy),
 	};
 	struct ruling ruling;
 
@@ -367,6 +379,13 @@ static enum caches choose_caches(const struct request *request, const struct san
 	return request->caches;
 }
 
+bool decide_profile_holds(const struct request *request, const struct policy *policy)
+{
+	return request->profile && policy &&
+	       !(request->profile_implied && policy->sandbox.has_network &&
+		 policy->sandbox.network == NETWORK_NONE);
+}
+
 int decide(const struct matter *matter, struct verdict *ret_verdict, struct error **ret_error)
 {
 	static const struct sandbox_policy nothing;
@@ -377,9 +396,8 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 	bool none_by_policy;
 	int r = 0;
 
-	if (request->profile &&
-	    (!matter->policy ||
-	     (r = policy_profile(matter->policy, request->profile, &policy, ret_error)) < 0))
+	if (decide_profile_holds(request, matter->policy) &&
+	    (r = policy_profile(matter->policy, request->profile, &policy, ret_error)) < 0)
 		return r;
 	if ((r = network_check_request(request, ret_error)) < 0)
 		return r;
@@ -396,6 +414,8 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 		list_add(&verdict.require, policy->require.items[i]);
 	for (size_t i = 0; i < request->require.count; i++)
 		list_add(&verdict.require, request->require.items[i]);
+	verdict.wait_ns =
+		request->wait_ns || !matter->policy ? request->wait_ns : matter->policy->wait_ns;
 	verdict.trace_reads = policy->trace_reads || request->trace_reads;
 	collect_rules(matter, &verdict.brought);
 	weigh(matter, policy, none_by_policy, &verdict);

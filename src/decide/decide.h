@@ -51,6 +51,7 @@ struct verdict {
 	char *rule;	     /* "file:line" of the rule behind it; NULL: none */
 	struct limits limits;
 	struct list require; /* walls without which nothing runs */
+	uint64_t wait_ns;    /* for an answer from elsewhere, where nobody is here; 0: not at all */
 	bool trace_reads;    /* what is read is shown to the supervisor, too */
 	struct permissions permissions;
 };
@@ -71,6 +72,13 @@ struct policy;
  * hosts that the yes names. */
 #define CODE_NET "code-net"
 bool decide_is_networked_code(const struct request *request);
+
+/* True if the request says that it was approved, and comes from a caller whose word counts. */
+bool decide_is_vouched(const struct request *request, const struct policy *policy);
+
+/* False for a profile that nobody named where the policy says that there is to be no network: that
+ * was said, and the profile was not. */
+bool decide_profile_holds(const struct request *request, const struct policy *policy);
 
 /* Everything that is looked at. Borrowed. */
 struct matter {
