@@ -64,6 +64,14 @@ static json_t *risk_object(const struct assessment *assessment)
 	json_put_text(radius, "files", reach_name(assessment->files));
 	json_put(radius, "network", json_boolean(assessment->network));
 	json_put(radius, "remote", json_boolean(assessment->remote));
+	if (assessment->damage.measured) {
+		const struct damage *damage = &assessment->damage;
+
+		json_put(radius, "deleted", json_integer((json_int_t)damage->files));
+		json_put(radius, "bytes", json_integer((json_int_t)damage->bytes));
+		json_put(radius, "restorable", json_integer((json_int_t)damage->restorable));
+		json_put(radius, "more", json_boolean(damage->more));
+	}
 	json_put_text(object, "level", risk_name(assessment->risk));
 	json_put(object, "categories", texts(object, assessment->categories, SIZE_MAX));
 	json_put(object, "reasons", texts(object, assessment->reasons, SIZE_MAX));
@@ -179,6 +187,11 @@ static void print_reach(const struct assessment *assessment)
 	printf("  reach: %s%s%s\n", files[assessment->files],
 	       assessment->network ? ", talks to other machines" : "",
 	       assessment->remote ? ", changes something there" : "");
+	if (assessment->damage.measured) {
+		_cleanup_free_ char *damage = damage_text(&assessment->damage);
+
+		printf("  gone: %s\n", damage);
+	}
 	printf("  %s", assessment->reversible ? "can be undone" : "cannot be undone");
 	if (assessment->reversible && assessment->way_back)
 		printf(": %s", assessment->way_back);
