@@ -151,11 +151,16 @@ void flow_imply_profile(struct request *request)
 	request->profile_implied = true;
 }
 
+bool flow_is_own_program(const struct request *request)
+{
+	return request->argv.count > 0 && is_own_program(request, request->argv.items[0]);
+}
+
 /* Rules and answers about a kind of command mean the program of that name as everybody has it. */
 bool flow_is_altered(const struct request *request)
 {
 	return request->environment.count > 0 || request->shell || request->login ||
-	       (request->argv.count > 0 && is_own_program(request, request->argv.items[0]));
+	       flow_is_own_program(request);
 }
 
 /* 3. Parse, assess, decide, while init builds. */
@@ -182,6 +187,7 @@ int flow_judge(struct flow *flow, struct error **ret_error)
 		/* Looked at only where something could mean it. */
 		.altered = (flow->policy->rule_count || flow->grants.count) &&
 			   flow_is_altered(flow->request),
+		.own_program = flow->policy->rule_count && flow_is_own_program(flow->request),
 		.grants = &flow->grants,
 		.granted = &flow->granted,
 		.kept = &flow->kept,
@@ -688,9 +694,10 @@ static int open_everything(struct flow *flow, struct error **ret_error)
 	    (r = streams_open(request, ways[request->mode].streams, &flow->streams, ret_error)) < 0)
 		return r;
 	flow_find_state(flow);
+	flow_open_queue(flow);
 	flow_make_group(flow, sandboxed);
 	if (sandboxed &&
-	    ((r = identity_become(&flow->identity, geteuid() == 0 && flow_is_attended(),
+	    ((r = identity_become(&flow->identity, geteuid() == 0 && flow_is_attended(flow),
 				  ret_error)) < 0))
 		return r;
 	/* A guess, mostly right; what is judged counts. */
@@ -760,6 +767,8 @@ void flow_run(const struct request *request, const struct audience *audience,
 
 	flow_init(&flow, request, ret_result);
 	flow.audience = audience;
+	if (audience && audience->approver)
+		flow.approver = audience->approver;
 	id_make(run_id);
 	ret_result->run = strdup(run_id);
 	if (carry_out(&flow, &error) < 0) {

@@ -6,9 +6,11 @@
 
 /* Who hears what there is to say to a person besides the result, when there is: one line each,
  * already fit for a terminal. */
+struct approver;
 struct audience {
 	void (*say)(void *data, const char *text);
 	void *data;
+	const struct approver *approver; /* who is asked; NULL: whoever sits at the terminal */
 };
 
 struct assessment;

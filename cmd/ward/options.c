@@ -52,6 +52,9 @@ const char options_help[] =
 	"  --env K=V              set a variable\n"
 	"  --keep-env NAME        pass a variable on although its name looks secret\n"
 	"  --no-pty               no terminal for the command, even if ward has one\n"
+	"  --wait 10m             where nobody sits at a terminal: questions wait so long for "
+	"`ward "
+	"approve`\n"
 	"\n"
 	"limits: past one of them everything it started is ended, and the result names it\n"
 	"  --timeout 30s          time\n"
@@ -107,6 +110,7 @@ const struct option options_table[] = {
 	{"--processes", COUNT, offsetof(struct request, limits.processes)},
 	{"--disk", SIZE, offsetof(struct request, limits.disk)},
 	{"--output", SIZE, offsetof(struct request, limits.output)},
+	{"--wait", DURATION, offsetof(struct request, wait_ns)},
 	{"--timeout", DURATION, offsetof(struct request, limits.time_ns)},
 	{"--idle", DURATION, offsetof(struct request, limits.idle_ns)},
 	{"--files", COUNT, offsetof(struct request, limits.files)},

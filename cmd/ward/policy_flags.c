@@ -84,6 +84,7 @@ int policy_to_request(const struct policy *policy, const struct request *flags,
 	ret_request->level = flags->has_level ? flags->level : sandbox->level;
 	ret_request->network = flags->has_network ? flags->network : sandbox->network;
 	ret_request->approval = flags->has_approval ? flags->approval : policy->approval;
+	ret_request->wait_ns = flags->wait_ns ? flags->wait_ns : policy->wait_ns;
 	ret_request->trace_reads = flags->trace_reads || sandbox->trace_reads;
 	/* In a network of none nothing is open, and flags that say both contradict each other. */
 	if (ret_request->network == NETWORK_NONE) {

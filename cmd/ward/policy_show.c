@@ -2,6 +2,7 @@
 /* The policy in force as text and as JSON. */
 #include "policy_show.h"
 #include "output.h"
+#include "../../src/decide/remember.h"
 #include "../../src/base/buffer.h"
 #include "../../src/request/text_json.h"
 
@@ -166,11 +167,39 @@ static void print_origin(const char *file, int line)
 	printf(":%d\n", line);
 }
 
+/* Words of a command may hold line breaks, and what cannot be seen. */
+static void print_escaped(const char *text)
+{
+	_cleanup_buffer_ struct buffer quoted = {0};
+
+	(void)remember_quote(&quoted, text); /* it was read from YAML */
+	output_text(COLOUR_NONE, buffer_text(&quoted));
+}
+
+static void print_words(const struct list *words)
+{
+	fputs("  - exactly: [", stdout);
+	for (size_t i = 0; i < words->count; i++) {
+		fputs(i ? ", " : "", stdout);
+		print_escaped(words->items[i]);
+	}
+	putchar(']');
+}
+
 static void print_rule(const struct rule *rule)
 {
-	fputs("  - command: ", stdout);
-	print_quoted(rule->pattern);
+	if (rule->exactly.count) {
+		print_words(&rule->exactly);
+	} else {
+		fputs("  - command: ", stdout);
+		print_quoted(rule->pattern);
+	}
 	print_origin(rule->file, rule->line);
+	if (rule->in) {
+		fputs("    in: ", stdout);
+		print_escaped(rule->in);
+		putchar('\n');
+	}
 	printf("    do: %s\n", verdict_name(rule->kind));
 	if (rule->why) {
 		fputs("    why: ", stdout);
@@ -202,8 +231,11 @@ void policy_print(const struct policy *policy)
 		output_text(COLOUR_YELLOW, policy->warnings.items[i]);
 		putchar('\n');
 	}
-	printf("version: 1\napproval: %s%s\nsandbox:\n", approval_name(policy->approval),
+	printf("version: 1\napproval: %s%s\n", approval_name(policy->approval),
 	       policy->has_approval ? "" : "  # default");
+	if (policy->wait_ns)
+		printf("wait: %.17g\n", (double)policy->wait_ns / 1e9);
+	puts("sandbox:");
 	print_sandbox("  ", &policy->sandbox);
 	puts("profiles:");
 	for (size_t i = 0; i < policy->profile_count; i++) {
@@ -270,6 +302,7 @@ json_t *policy_object(const struct policy *policy)
 	json_put(object, "configured", json_boolean(policy->configured));
 	json_put_list(object, "files", &policy->files);
 	json_put_text(object, "approval", approval_name(policy->approval));
+	json_put(object, "wait_ms", json_real((double)policy->wait_ns / 1e6));
 	json_put(object, "sandbox", sandbox_object(&policy->sandbox));
 	for (size_t i = 0; i < policy->profile_count; i++) {
 		const struct profile *profile = &policy->profiles[i];
@@ -284,7 +317,12 @@ json_t *policy_object(const struct policy *policy)
 		const struct rule *rule = &policy->rules[i];
 		json_t *entry = json_object();
 
-		json_put_text(entry, "command", rule->pattern);
+		if (rule->exactly.count)
+			json_put_list(entry, "exactly", &rule->exactly);
+		else
+			json_put_text(entry, "command", rule->pattern);
+		if (rule->in)
+			json_put_text(entry, "in", rule->in);
 		json_put_text(entry, "do", verdict_name(rule->kind));
 		json_put_text(entry, "why", rule->why);
 		json_put_list(entry, "permissions", &rule->permissions);

@@ -14,3 +14,6 @@ int verb_grants(int argc, char **argv);
 int verb_session(int argc, char **argv);
 int verb_caches(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
+int verb_pending(int argc, char **argv);
+int verb_approve(int argc, char **argv);
+int verb_deny(int argc, char **argv);

@@ -3,6 +3,7 @@
  * flags are the caller's own word and are laid over the policy. */
 #include "decide.h"
 #include "caches.h"
+#include "exact.h"
 #include "network.h"
 #include "permissions.h"
 #include "policy.h"
@@ -91,14 +92,22 @@ static bool is_allowed_in_parts(const struct matter *matter)
 	return true;
 }
 
-/* What the policy's rules say of the whole plan: the strongest word about any of its commands; an
- * allow counts for the whole only where every command has one. */
+/* The rule for exactly this request. */
+static const struct rule *match_exactly(const struct matter *matter)
+{
+	return policy_match_exactly(matter->policy, matter->request, matter->own_program);
+}
+
+/* What the policy's rules say of the whole plan: the strongest word about it as it stands or about
+ * any of its commands. An allow for a command counts for the whole only where every command has
+ * one. */
 static void consult(const struct matter *matter, struct standing *standing,
 		    const struct rule **ret_rule)
 {
 	bool all = matter->plan->count > 0 && !matter->plan->opaque;
-	const struct rule *found = NULL;
+	const struct rule *exact = match_exactly(matter), *found = exact;
 
+	standing->certain = exact && exact->kind == VERDICT_DENY;
 	for (size_t i = 0; i < matter->plan->count; i++) {
 		const struct command *command = &matter->plan->commands[i];
 		const struct rule *match = policy_match(matter->policy, command, 0);
@@ -114,7 +123,7 @@ static void consult(const struct matter *matter, struct standing *standing,
 	}
 	if (!found)
 		return;
-	if (found->kind == VERDICT_ALLOW && (!all || matter->altered)) {
+	if (found->kind == VERDICT_ALLOW && found != exact && (!all || matter->altered)) {
 		if (is_allowed_in_parts(matter))
 			standing->class = CLASS_SAFE;
 		return;
@@ -139,17 +148,21 @@ static bool rules_give(const struct matter *matter, const char *permission)
 	return true;
 }
 
-/* Permissions that come with the rules of the plan's commands. */
+/* Permissions that come with the rules of the plan's commands, and with that for the whole. */
 static void collect_rules(const struct matter *matter, struct list *permissions)
 {
-	const struct rule *match;
+	const struct rule *match = matter->policy ? match_exactly(matter) : NULL;
 
+	for (size_t p = 0; match && p < match->permissions.count; p++)
+		if (strcmp(match->permissions.items[p], "unsandboxed") != 0)
+			list_add(permissions, match->permissions.items[p]);
 	if (!matter->policy || matter->plan->count == 0 || matter->plan->opaque || matter->altered)
 		return;
 	match = policy_match(matter->policy, &matter->plan->commands[0], 0);
 	for (size_t p = 0; match && p < match->permissions.count; p++)
 		if (strcmp(match->permissions.items[p], "unsandboxed") != 0 &&
-		    rules_give(matter, match->permissions.items[p]))
+		    rules_give(matter, match->permissions.items[p]) &&
+		    !list_has(permissions, match->permissions.items[p]))
 			list_add(permissions, match->permissions.items[p]);
 }
 
@@ -401,6 +414,8 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 		list_add(&verdict.require, policy->require.items[i]);
 	for (size_t i = 0; i < request->require.count; i++)
 		list_add(&verdict.require, request->require.items[i]);
+	verdict.wait_ns =
+		request->wait_ns || !matter->policy ? request->wait_ns : matter->policy->wait_ns;
 	verdict.trace_reads = policy->trace_reads || request->trace_reads;
 	collect_rules(matter, &verdict.brought);
 	weigh(matter, policy, none_by_policy, &verdict);

@@ -281,9 +281,13 @@ int layer_parse(const char *text, size_t length, const char *name, const struct 
 		const char *home, struct layer **ret_layer, struct error **ret_error)
 {
 	static const struct key keys[] = {
-		{"version", read_version, 0}, {"approval", read_value, SET_APPROVAL},
-		{"sandbox", read_sandbox, 0}, {"profiles", read_profiles, SET_PROFILE},
-		{"rules", read_rules, 0},     {"callers", read_callers, 0},
+		{"version", read_version, 0},
+		{"approval", read_value, SET_APPROVAL},
+		{"wait", read_value, SET_WAIT},
+		{"sandbox", read_sandbox, 0},
+		{"profiles", read_profiles, SET_PROFILE},
+		{"rules", read_rules, 0},
+		{"callers", read_callers, 0},
 	};
 	_cleanup_error_ struct error *error = NULL;
 	__attribute__((cleanup(read_done))) struct reading reading = {

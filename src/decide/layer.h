@@ -9,6 +9,7 @@
 
 enum setting_kind {
 	SET_APPROVAL,
+	SET_WAIT,
 	SET_LEVEL,
 	SET_NETWORK,
 	SET_CACHES,

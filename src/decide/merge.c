@@ -266,6 +266,8 @@ static void apply(struct policy *policy, struct sandbox_policy *target,
 	} else if (setting->kind == SET_APPROVAL) {
 		policy->has_approval = true;
 		policy->approval = (enum approval)setting->number;
+	} else if (setting->kind == SET_WAIT) {
+		policy->wait_ns = setting->number;
 	} else if (setting->kind == SET_LEVEL) {
 		target->has_level = true;
 		target->level = (enum level)setting->number;
@@ -308,9 +310,9 @@ static void merge_setting(struct policy *policy, const struct layer *layer,
 	if (!remedy || holds_already(policy, target, setting))
 		return;
 	if (asprintf(&what, "%s%s%s%s %s",
-		     profile			     ? "profiles."
-		     : setting->kind == SET_APPROVAL ? ""
-						     : "sandbox.",
+		     profile							  ? "profiles."
+		     : setting->kind == SET_APPROVAL || setting->kind == SET_WAIT ? ""
+										  : "sandbox.",
 		     profile ? profile->name : "", profile ? "." : "", setting_name(setting->kind),
 		     setting->text) < 0)
 		abort();

@@ -325,5 +325,5 @@ bool policy_match_is_certain(const struct policy *policy, const struct rule *rul
 {
 	struct match_how how = {.home = policy->home, .generous = rule->kind != VERDICT_ALLOW};
 
-	return pattern_matches(rule->compiled, command, first, &how);
+	return rule->compiled && pattern_matches(rule->compiled, command, first, &how);
 }

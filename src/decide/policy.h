@@ -56,7 +56,9 @@ struct profile {
 };
 
 struct rule {
-	char *pattern;
+	char *pattern;	     /* of an exact rule: what to call it */
+	struct list exactly; /* the words of the one command that it means (exact.h); empty: none */
+	char *in;	     /* with exactly: the directory it is run in; NULL: any */
 	enum verdict_kind kind;
 	char *why;		 /* NULL: none was given */
 	struct list permissions; /* "OPERATION RESOURCE" that come with a yes */
@@ -64,7 +66,7 @@ struct rule {
 	int line;
 	bool trusted;
 	int layer;		  /* the greater, the later */
-	struct pattern *compiled; /* of pattern */
+	struct pattern *compiled; /* of pattern; NULL: it is exact */
 };
 
 /* A program whose requests may say that they were approved. */
@@ -81,6 +83,7 @@ struct policy {
 	bool configured; /* any file was there */
 	bool has_approval;
 	enum approval approval;
+	uint64_t wait_ns; /* for an answer from elsewhere; 0: not at all */
 	struct sandbox_policy sandbox;
 	struct profile *profiles;
 	size_t profile_count;
@@ -134,7 +137,8 @@ const char *policy_profile_of(const char *program);
 int policy_profile(const struct policy *policy, const char *name, const struct sandbox_policy **ret,
 		   struct error **ret_error);
 /* The rule for the simple command that begins at argv[first] and for every command that it wraps,
- * or NULL. Deny beats ask beats allow; within one kind it is the last layer's first rule. */
+ * or NULL; exact rules are not among them, exact.h has those. Deny beats ask beats allow; within
+ * one kind it is the last layer's first rule. */
 const struct rule *policy_match(const struct policy *policy, const struct command *command,
 				size_t first);
 /* False where the rule matches only because a word of the command is not known before it runs. */

@@ -14,6 +14,7 @@
 
 static const char *const names[] = {
 	[SET_APPROVAL] = "approval",
+	[SET_WAIT] = "wait",
 	[SET_LEVEL] = "level",
 	[SET_NETWORK] = "network.mode",
 	[SET_CACHES] = "caches",
@@ -169,7 +170,7 @@ static int check_limit(enum setting_kind kind, const char *text, uint64_t *ret_n
 		r = parse_cpu(text, ret_number, &error);
 	else if (kind == SET_PROCESSES || kind == SET_FILES)
 		r = parse_count(text, ret_number, &error);
-	else if (kind == SET_CPU_TIME || kind == SET_TIME || kind == SET_IDLE)
+	else if (kind == SET_CPU_TIME || kind == SET_TIME || kind == SET_IDLE || kind == SET_WAIT)
 		r = parse_duration(text, ret_number, &error);
 	else
 		r = parse_size(text, ret_number, &error);

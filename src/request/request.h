@@ -75,6 +75,7 @@ struct request {
 	struct list allow_hosts, deny_hosts; /* as a policy writes them */
 	struct list publish;		     /* OUTSIDE[:INSIDE]: ports */
 	struct limits limits;
+	uint64_t wait_ns;     /* for an answer from elsewhere, where nobody sits at a terminal */
 	uint64_t keep_output; /* bytes of each stream kept for the result */
 
 	char *agent, *session, *tool, *call_id, *turn,

@@ -365,6 +365,7 @@ static const struct field {
 	{"processes", &count, offsetof(struct request, limits.processes)},
 	{"disk", &size, offsetof(struct request, limits.disk)},
 	{"output", &size, offsetof(struct request, limits.output)},
+	{"wait", &duration, offsetof(struct request, wait_ns)},
 	{"timeout", &duration, offsetof(struct request, limits.time_ns)},
 	{"idle", &duration, offsetof(struct request, limits.idle_ns)},
 	{"files", &count, offsetof(struct request, limits.files)},

@@ -33,6 +33,7 @@ struct shown {
 	enum verdict_kind kind;
 	char *reason, *key;
 	struct list wanted;
+	bool waits;		/* a question finds somebody elsewhere */
 	bool changes_directory; /* `cd DIR` and nothing else: for the agent's own shell */
 	bool is_ward;		/* one call of this ward, which gives nothing more, and no other */
 	bool widens;		/* one of ward with more than the policy gives, or of its answers */
@@ -232,6 +233,7 @@ static void note_shown(const struct plan *plan, const struct assessment *assessm
 
 	(void)assessment;
 	shown->kind = verdict->kind;
+	shown->waits = verdict->wait_ns > 0;
 	shown->reason = verdict->reason ? strdup(verdict->reason) : NULL;
 	for (size_t i = 0; i < verdict->wanted.count; i++)
 		list_add(&shown->wanted, verdict->wanted.items[i]);
@@ -440,6 +442,9 @@ static int judge_command(const struct hook_call *call, const char *program, cons
 			return r;
 		say(answer, HOOK_ASK, "ward asks: %s", why);
 		answer->command = as_line(program, request, id);
+	} else if (shown->waits) {
+		answer->word = HOOK_ALLOW; /* in ward it asks, and waits for the answer */
+		answer->command = STEAL(line);
 	} else {
 		say(answer, HOOK_DENY,
 		    "this needs a person's yes, and nobody can be asked here: %s", why);

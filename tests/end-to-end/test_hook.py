@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from support import wait_until
+
 CLAUDE = {'session_id': '5a1b', 'transcript_path': '/tmp/t.jsonl', 'permission_mode': 'default', 'hook_event_name': 'PreToolUse',
           'tool_name': 'Bash', 'tool_use_id': 'toolu_01'}
 CODEX = {**CLAUDE, 'model': 'gpt', 'turn_id': 'turn-1', 'permission_mode': 'bypassPermissions'}
@@ -102,6 +104,21 @@ def test_claude_asks_its_user_and_the_yes_counts_once(plain):
 def test_where_nobody_looks_nobody_is_asked(plain, mode):
     event, _ = shell(plain, 'claude', 'git push --force')
     assert 'nobody can be asked' in reason('claude', hook(plain, {**event, 'permission_mode': mode}))
+
+
+@pytest.mark.parametrize('agent', ['claude', 'gemini', 'opencode'])
+def test_where_the_policy_waits_for_an_answer_the_question_is_put_there(plain, agent):
+    plain.policy('wait: 10m\n')
+    event, command = shell(plain, agent, 'git push --force')
+    if agent == 'claude':
+        event = {**event, 'permission_mode': 'dontAsk'}
+    process = plain.popen('-c', command(hook(plain, event)), program='/bin/sh')
+    assert wait_until(lambda: plain('pending', '--json').out)
+    question = json.loads(plain('pending', '--json').out)
+    assert question['ask']['command'] == 'git push --force' and question['ask']['agent']
+    assert plain('deny', question['id'], '--reason', 'not today').code == 0
+    done = plain.finish(process)
+    assert done.code == 126 and 'not today' in done.err
 
 
 @pytest.mark.parametrize('dialect', ['codex', 'gemini', 'opencode'])
