@@ -161,6 +161,11 @@ build-fuzz/sets-data.h: data/sets.yaml tools/embed
 	@tools/embed data/sets.yaml >$@.new && mv $@.new $@
 build-fuzz/src/decide/sets.o: build-fuzz/sets-data.h
 build-fuzz/src/decide/sets.o: FUZZ_CFLAGS += -Ibuild-fuzz
+build-fuzz/profile-%.h: data/profiles/%.yaml tools/embed
+	@mkdir -p $(@D)
+	@tools/embed $< >$@.new && mv $@.new $@
+build-fuzz/src/decide/profiles.o: $(patsubst data/profiles/%.yaml,build-fuzz/profile-%.h,$(wildcard data/profiles/*.yaml))
+build-fuzz/src/decide/profiles.o: FUZZ_CFLAGS += -Ibuild-fuzz
 
 build-fuzz/%.o: %.c
 	@mkdir -p $(@D)
