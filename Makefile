@@ -182,6 +182,12 @@ build-fuzz/mcp-data.h: data/mcp.json tools/embed
 build-fuzz/src/serve/mcp_tools.o: build-fuzz/mcp-data.h
 build-fuzz/src/serve/mcp_tools.o: FUZZ_CFLAGS += -Ibuild-fuzz
 
+build-fuzz/profile-%.h: data/profiles/%.yaml tools/embed
+	@mkdir -p $(@D)
+	@tools/embed $< >$@.new && mv $@.new $@
+build-fuzz/src/decide/profiles.o: $(patsubst data/profiles/%.yaml,build-fuzz/profile-%.h,$(wildcard data/profiles/*.yaml))
+build-fuzz/src/decide/profiles.o: FUZZ_CFLAGS += -Ibuild-fuzz
+
 build-fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	@clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<

@@ -195,7 +195,7 @@ static bool is_obsolete(void *data)
 	const struct standing *standing = data;
 	json_t *now = NULL;
 	bool stands =
-		queue_find(standing->state, text_of(standing->entry, "id"), &now, NULL) == 0 &&
+		queue_find(standing->state, text_of(standing->entry, "id"), 0, &now, NULL) == 0 &&
 		json_equal(now, standing->entry);
 
 	json_decref(now);

@@ -25,11 +25,15 @@ struct scan {
 /* Without the beginning of a character that does not fit. */
 static size_t whole_characters(const char *data, size_t length)
 {
-	size_t end = length;
+	for (size_t back = 1; back <= MIN(length, (size_t)3); back++) {
+		unsigned char c = (unsigned char)data[length - back];
 
-	for (int i = 0; i < 4 && end > 0 && (data[end - 1] & 0xc0) == 0x80; i++)
-		end--;
-	return end > 0 && (data[end - 1] & 0x80) ? end - 1 : length;
+		if (c >= 0xc0)
+			return back < (c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2) ? length - back : length;
+		if (c < 0x80)
+			break;
+	}
+	return length;
 }
 
 static void keep(struct scan *scan, const char *data, size_t length)

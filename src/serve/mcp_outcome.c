@@ -30,7 +30,7 @@ static json_t *denials_of(json_t *result)
 
 static json_t *error_of(json_t *result)
 {
-	static const char *const keys[] = {"kind", "message", "hint"};
+	static const char *const keys[] = {"kind", "message", "hint", "file", "line"};
 	json_t *error = json_object_get(result, "error");
 
 	return json_is_object(error) ? pick(error, keys, ELEMENTS(keys)) : json_null();

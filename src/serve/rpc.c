@@ -2,9 +2,9 @@
 /* Each run has a process of its own; this one reads requests, passes on what the runs tell, and
  * waits for whatever comes first. docs/protocol.md has every message. */
 #include "rpc.h"
-#include "parent.h"
 #include "../base/escape.h"
 #include "../request/text_json.h"
+#include "parent.h"
 #include "runner.h"
 #include "wire.h"
 
