@@ -252,16 +252,17 @@ static void end_call(struct rpc *rpc, size_t number)
 static void serve_once(struct rpc *rpc)
 {
 	struct wire *wire = &rpc->wire;
-	bool reads = !wire->over && rpc->count < rpc->most && !wire_wants_write(wire);
+	bool full = wire_wants_write(wire), reads = !wire->over && rpc->count < rpc->most && !full;
 	struct pollfd fds[RPC_RUNS + 2] = {{reads ? wire->in : -1, POLLIN, 0},
-					   {wire_wants_write(wire) ? wire->out : -1, POLLOUT, 0}};
+					   {full ? wire->out : -1, POLLOUT, 0}};
 	size_t count = rpc->count;
 	const char *line;
 	size_t length;
 	enum wire_heard heard;
 
 	for (size_t i = 0; i < count; i++)
-		fds[2 + i] = (struct pollfd){runner_fd(rpc->calls[i]->runner), POLLIN, 0};
+		fds[2 + i] =
+			(struct pollfd){full ? -1 : runner_fd(rpc->calls[i]->runner), POLLIN, 0};
 	if (poll(fds, count + 2, -1) < 0)
 		return;
 	wire_write(wire);

@@ -54,9 +54,9 @@ static int settle_in(int channel, int out, int err, pid_t server)
 		return -1;
 	if (close_range(4, ~0U, 0) < 0)
 		return -1;
+	/* SIGPIPE, too: what the server ignores for itself the command would ignore as well. */
 	for (int number = 1; number < NSIG; number++)
-		if (number != SIGPIPE)
-			(void)signal(number, SIG_DFL);
+		(void)signal(number, SIG_DFL);
 	sigemptyset(&none);
 	return sigprocmask(SIG_SETMASK, &none, NULL);
 }
