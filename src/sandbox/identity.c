@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -120,6 +121,7 @@ int identity_become(const struct identity *identity, bool may_return, struct err
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	bool root = geteuid() == 0;
+	int r;
 
 	if (root && !identity->changes && may_return) {
 		before.group_count = getgroups((int)ELEMENTS(before.groups), before.groups);
