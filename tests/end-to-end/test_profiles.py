@@ -142,6 +142,38 @@ def test_no_way_leads_into_the_settings(agents, api):
     assert (agents.home / '.claude/settings.json').read_text() == 'mine' and not (agents.home / '.claude/hooks').exists()
 
 
+RACES = '''
+import ctypes, json, os, threading
+home, libc = os.environ['HOME'], ctypes.CDLL(None)
+evil = json.dumps({'mcpServers': {'evil': {'command': 'sh'}}}).encode()
+name = ctypes.create_string_buffer((home + '/.claude.json.x').encode())
+at, over = len(home) + len('/.claude.json'), False
+def change():
+    while not over:
+        name[at] = 0
+        name[at] = b'.'
+threading.Thread(target=change, daemon=True).start()
+source = (home + '/.claude.json.y').encode()
+for _ in range(150):
+    with open(source, 'wb') as file: file.write(evil)
+    libc.rename(source, name)
+    fd = libc.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    if fd >= 0: os.write(fd, evil); os.close(fd)
+    libc.unlink(source)
+    libc.link((home + '/.claude.json.x').encode(), name)
+    libc.symlink(b'/etc/passwd', name)
+over = True
+print('end')
+'''
+
+
+def test_no_race_leads_into_the_settings(agents, api):
+    """The name is another one at any moment: it is judged and used as it was read once."""
+    mine = agents.file(agents.home / '.claude.json', '{"mcpServers": {}}', 0o600)
+    assert agents.python(RACES, flags=['--profile', 'claude']).out == 'end\n'
+    assert json.loads(mine.read_text()) == {'mcpServers': {}} and not mine.is_symlink() and mine.stat().st_nlink == 1
+
+
 def test_what_is_closed_in_a_writable_place_is_not_made_either(agents, api):
     """~/.gemini/tmp is Gemini's own, the programs that it fetches into it are not."""
     script = '''import os, pathlib
@@ -169,6 +201,13 @@ def test_a_yes_opens_the_settings_that_it_names(agents, api):
     screen.ready()
     screen.close(force=True)
     assert (agents.home / '.claude/settings.json').read_text() == 'mine\n'
+
+
+def test_what_runs_programs_is_named_by_itself(agents, api):
+    agents.file(agents.home / '.claude/x')
+    done = agents('run', '--profile', 'claude', '--', 'sh', '-c', 'echo x > ~/.claude/settings.json; mkdir ~/.claude/shell-snapshots; echo x > ~/.bashrc')
+    assert f'to allow: --make {agents.home}/.claude/settings.json' in done.err and f'--make {agents.home}/.bashrc' in done.err, done
+    assert '--write' not in done.err and done.err.count('to allow') == 2, done  # nobody is asked for what is sourced outside
 
 
 def test_the_profile_is_taken_by_itself(agents, api):
