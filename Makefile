@@ -161,6 +161,27 @@ build-fuzz/sets-data.h: data/sets.yaml tools/embed
 	@tools/embed data/sets.yaml >$@.new && mv $@.new $@
 build-fuzz/src/decide/sets.o: build-fuzz/sets-data.h
 build-fuzz/src/decide/sets.o: FUZZ_CFLAGS += -Ibuild-fuzz
+build-fuzz/opencode-data.h: data/opencode.js tools/embed
+	@mkdir -p $(@D)
+	@tools/embed $< >$@.new && mv $@.new $@
+build-fuzz/starter-data.h: data/starter.yaml tools/embed
+	@mkdir -p $(@D)
+	@tools/embed $< >$@.new && mv $@.new $@
+build-fuzz/src/serve/setup.o: build-fuzz/opencode-data.h build-fuzz/starter-data.h
+build-fuzz/src/serve/setup.o: FUZZ_CFLAGS += -Ibuild-fuzz
+
+build-fuzz/tools-data.h build-fuzz/tools-names.h: tools/tools-data src/assess/facts.h $(wildcard data/tools/*.yaml)
+	@mkdir -p $(@D)
+	@tools/tools-data $(if $(findstring names,$@),names,tables) src/assess/facts.h data/tools/*.yaml >$@.new && mv $@.new $@
+$(filter build-fuzz/src/assess/%,$(FUZZ_OBJECTS)): build-fuzz/tools-data.h build-fuzz/tools-names.h
+$(filter build-fuzz/src/assess/%,$(FUZZ_OBJECTS)): FUZZ_CFLAGS += -Ibuild-fuzz
+
+build-fuzz/mcp-data.h: data/mcp.json tools/embed
+	@mkdir -p $(@D)
+	@tools/embed data/mcp.json >$@.new && mv $@.new $@
+build-fuzz/src/serve/mcp_tools.o: build-fuzz/mcp-data.h
+build-fuzz/src/serve/mcp_tools.o: FUZZ_CFLAGS += -Ibuild-fuzz
+
 build-fuzz/profile-%.h: data/profiles/%.yaml tools/embed
 	@mkdir -p $(@D)
 	@tools/embed $< >$@.new && mv $@.new $@

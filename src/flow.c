@@ -3,6 +3,7 @@
  * -> run -> observed -> (again, with what was missing) -> result -> record. Each stage takes the
  * value that the one before made; only this file and its parts, flow_*.c, know all of them. */
 #include "flow_state.h"
+#include "assess/radius.h"
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/id.h"
@@ -136,6 +137,11 @@ static bool is_own_program(const struct request *request, const char *name)
 	return false;
 }
 
+bool flow_is_own_program(const struct request *request)
+{
+	return request->argv.count > 0 && is_own_program(request, request->argv.items[0]);
+}
+
 void flow_imply_profile(struct request *request)
 {
 	const char *profile = request->mode == MODE_EXEC && request->argv.count > 0
@@ -149,11 +155,6 @@ void flow_imply_profile(struct request *request)
 		return;
 	request->profile = strdup(profile);
 	request->profile_implied = true;
-}
-
-bool flow_is_own_program(const struct request *request)
-{
-	return request->argv.count > 0 && is_own_program(request, request->argv.items[0]);
 }
 
 /* Rules and answers about a kind of command mean the program of that name as everybody has it. */
@@ -222,6 +223,10 @@ int flow_look(struct flow *flow, struct error **ret_error)
 		r = grants_load(flow->own_state, flow->session.id, &flow->grants, ret_error);
 	if (r < 0 || (r = flow_judge(flow, ret_error)) < 0)
 		return r;
+	if (flow->verdict.kind == VERDICT_ASK && flow->assessment.class != CLASS_SAFE &&
+	    flow->request->workspace && flow->request->cwd)
+		assess_damage(&flow->plan, flow->request->workspace, flow->request->cwd,
+			      &flow->assessment);
 	flow_decided(flow, "assess", class_name(flow->assessment.class), "default");
 	flow_note_caller(flow);
 	decision = flow_decided(flow, "decide", flow->result->verdict, flow->result->source);

@@ -371,3 +371,20 @@ int path_real(const char *path, char ret_real[static PATH_MAX], struct stat *ret
 	}
 	return realpath(path, ret_real) ? lstat(ret_real, ret_st) : -1;
 }
+
+char *path_repository(const char *directory, const char *home)
+{
+	char *part = strdup(directory);
+
+	for (struct stat st; part;) {
+		_cleanup_free_ char *git = path_resolve(part, NULL, ".git");
+
+		if (lstat(git, &st) == 0)
+			return part;
+		*strrchr(part, '/') = '\0';
+		if (!*part || (home && strcmp(part, home) == 0))
+			break;
+	}
+	free(part);
+	return strdup(directory);
+}

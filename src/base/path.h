@@ -48,3 +48,6 @@ const char *path_last(const char *path);
 /* realpath() that asks first whether there is a link on the way at all: mostly there is none, and
  * one call tells. *ret_st is what lies there. errno on failure. */
 int path_real(const char *path, char ret_real[static PATH_MAX], struct stat *ret_st);
+/* The repository around a directory, which is resolved; the directory itself where there is none
+ * below `home` (may be NULL) or the root. Caller frees. */
+char *path_repository(const char *directory, const char *home);

@@ -81,6 +81,7 @@ struct answer {
 	enum answer_scope scope;
 	uint64_t seconds; /* of SCOPE_TIME */
 	bool unsandboxed;
+	bool unsaid;	     /* a no because the terminal went away, or the one at it */
 	size_t extent;	     /* which of them it is to */
 	struct list domains; /* owned; of a yes to code: the hosts it may reach, and no others */
 	char *reason;	     /* owned, may be NULL: for the agent */

@@ -40,6 +40,7 @@ static void refuse(struct dialogue *d, const char *reason)
 {
 	settle(d, ANSWER_DENY, SCOPE_ONCE);
 	d->answer->reason = strdup(reason);
+	d->answer->unsaid = true;
 }
 
 /* Takes care of everything that is not a key or text. */

@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define WATCHED ".watched"
+
 enum {
 	FILE_MOST = 16 << 20,
 	ENTRIES_MOST = 10000,
@@ -79,6 +81,8 @@ static json_t *make_entry(const struct queue *queue, json_t *ask)
 	end.tv_sec += (time_t)(queue->patience_ns / 1000000000);
 	time_text(now);
 	time_text_of(&end, until);
+	if (!queue->patience_ns) /* as long as somebody watches */
+		until[0] = '\0';
 	id_make(nonce);
 	hash = hash_of(ask, nonce);
 	return json_pack("{s:O, s:s, s:s, s:s, s:s, s:s, s:O}", "id", json_object_get(ask, "id"),
@@ -139,8 +143,8 @@ static json_t *read_object(int directory, const char *name)
 	return json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
 }
 
-/* True if there is one, and it is to this very question. What is not is removed, and the question
- * stands. */
+/* True if there is one, and it is to this very question. What is not is removed, whatever it is: it
+ * would stand in the way of one that is, and the question stands. */
 static bool take_answer(int directory, json_t *entry, struct answer *ret_answer)
 {
 	const char *id = json_string_value(json_object_get(entry, "id"));
@@ -149,15 +153,15 @@ static bool take_answer(int directory, json_t *entry, struct answer *ret_answer)
 	bool holds;
 
 	name_of(id, ".answer", name);
-	object = read_object(directory, name);
-	if (!object)
+	if (faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
+	object = read_object(directory, name);
 	holds = json_equal(json_object_get(object, "nonce"), json_object_get(entry, "nonce")) &&
 		json_equal(json_object_get(object, "hash"), json_object_get(entry, "hash")) &&
 		answer_from_json(json_object_get(object, "answer"), json_object_get(entry, "ask"),
 				 ret_answer, NULL) == 0;
-	if (!holds)
-		(void)unlinkat(directory, name, 0);
+	if (!holds && unlinkat(directory, name, 0) < 0)
+		(void)unlinkat(directory, name, AT_REMOVEDIR);
 	json_decref(object);
 	return holds;
 }
@@ -175,12 +179,52 @@ static void wait_a_moment(int wake, const struct meanwhile *meanwhile)
 		meanwhile->serve(meanwhile->data);
 }
 
+/* Somebody holds the lock that says so. */
+static bool is_watched(const char *state)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	_cleanup_free_ char *path = NULL;
+	_cleanup_close_ int fd = -1;
+
+	if (asprintf(&path, "%s/asks/" WATCHED, state) < 0)
+		abort();
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	/* To ask is not to take it: others ask at the same time. */
+	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+int queue_watch(const char *state, int *ret_fd, struct error **ret_error)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	_cleanup_close_ int directory = -1;
+	int r = open_directory(state, /* make= */ true, &directory), fd = -1;
+
+	if (r == 0 &&
+	    (fd = openat(directory, WATCHED,
+			 O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)) < 0)
+		r = -errno;
+	if (r == 0 && fcntl(fd, F_OFD_SETLK, &lock) < 0)
+		r = -errno;
+	if (r < 0) {
+		close_fd(&fd);
+		return fail_errno(ret_error, E_ENGINE, -r, "watching %s/asks", state);
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static bool is_over(const struct queue *queue, uint64_t since)
+{
+	return queue->patience_ns ? monotonic_ns() >= since + queue->patience_ns
+				  : !is_watched(queue->state);
+}
+
 static int put(void *data, const struct ask *ask, struct answer *ret_answer,
 	       struct error **ret_error)
 {
 	struct queue *queue = data;
 	const struct meanwhile *meanwhile = ask->meanwhile;
-	uint64_t deadline = monotonic_ns() + queue->patience_ns;
+	uint64_t since = monotonic_ns();
 	_cleanup_close_ int directory = -1, lock = -1, wake = -1;
 	json_t *question, *entry;
 	char id[ID_TEXT];
@@ -196,7 +240,7 @@ static int put(void *data, const struct ask *ask, struct answer *ret_answer,
 	while (r == 0 && !take_answer(directory, entry, ret_answer)) {
 		if (meanwhile && meanwhile->obsolete(meanwhile->data))
 			break;
-		if (told_to_stop() || monotonic_ns() >= deadline)
+		if (told_to_stop() || is_over(queue, since))
 			break;
 		wait_a_moment(wake, meanwhile);
 	}
@@ -212,7 +256,9 @@ static int put(void *data, const struct ask *ask, struct answer *ret_answer,
 
 static bool is_there(void *data)
 {
-	return ((struct queue *)data)->patience_ns > 0;
+	const struct queue *queue = data;
+
+	return queue->patience_ns > 0 || is_watched(queue->state);
 }
 
 static void tell(void *data, const char *text)
@@ -229,10 +275,13 @@ struct approver queue_approver(struct queue *queue)
 /* The question, if whoever asked still waits; else what is left of it is removed. */
 static json_t *look(int directory, const char *id)
 {
-	_cleanup_close_ int fd = openat(directory, id, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	/* Anything may lie there under such a name; nothing may keep us waiting. */
+	_cleanup_close_ int fd =
+		openat(directory, id, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
 	json_t *entry;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return NULL;
 	if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
 		remove_entry(directory, id);
@@ -327,18 +376,23 @@ static void note_found(void *data, json_t *entry)
 	found->entry = json_incref(entry);
 }
 
-int queue_find(const char *state, const char *id, json_t **ret_entry, struct error **ret_error)
+int queue_find(const char *state, const char *id, size_t least, json_t **ret_entry,
+	       struct error **ret_error)
 {
 	struct found found = {.id = id};
 	int r = queue_list(state, note_found, &found, ret_error);
 
-	if (r == 0 && found.count == 1 && *id) {
+	if (r == 0 && found.count == 1 && *id && strlen(id) >= least) {
 		*ret_entry = found.entry;
 		return 0;
 	}
 	json_decref(found.entry);
 	if (r < 0)
 		return r;
+	if (found.count == 1 && *id) {
+		fail(ret_error, E_INPUT, "what is asked next may begin with '%s', too", id);
+		return error_hint(ret_error, "give the whole id, or %zu characters of it", least);
+	}
 	if (found.count > 1)
 		fail(ret_error, E_INPUT, "%u questions begin with '%s'", found.count, id);
 	else
@@ -365,11 +419,12 @@ static int put_answer(int directory, const char *id, json_t *object)
 static void wake(int directory, const char *id)
 {
 	char name[NAME_ROOM];
+	struct stat st;
 	int fd;
 
 	name_of(id, ".wake", name);
-	fd = openat(directory, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0)
+	fd = openat(directory, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)) /* and no name of a file */
 		(void)!write(fd, "", 1);
 	close_fd(&fd);
 }
