@@ -40,6 +40,12 @@ def contained(ward, name, *flags, code=0, **how):
     return json.loads(done.out.splitlines()[-1])
 
 
+def script(ward, text, *flags):
+    """As a program that is there: text on the command line is weighed, and this one would be asked about."""
+    path = ward.file(ward.place / 'script.py', text)
+    return ward('run', *flags, '--', '/usr/bin/python3', '-I', path)
+
+
 @pytest.fixture(scope='module')
 def server(world):
     """At the one port there is for it."""
@@ -134,7 +140,7 @@ def test_no_way_leads_into_the_settings(agents, api):
     mine = agents.file(agents.home / '.claude.json', '{"mcpServers": {}}', 0o600)
     agents.file(agents.home / '.claude/settings.json', 'mine')
     agents.file(agents.home / '.claude/projects/x', 'mine')
-    done = agents.python(ATTACKS, flags=['--profile', 'claude'])
+    done = script(agents, ATTACKS, '--profile', 'claude')
     ends = dict(line.rsplit(' ', 1) for line in done.out.splitlines())
     assert ends.pop('held') == 'done' and set(ends.values()) <= {'1', '2', '13', '16', '17', '18'}, ends
     assert json.loads(mine.read_text()) == {'mcpServers': {}}
@@ -170,13 +176,13 @@ print('end')
 def test_no_race_leads_into_the_settings(agents, api):
     """The name is another one at any moment: it is judged and used as it was read once."""
     mine = agents.file(agents.home / '.claude.json', '{"mcpServers": {}}', 0o600)
-    assert agents.python(RACES, flags=['--profile', 'claude']).out == 'end\n'
+    assert script(agents, RACES, '--profile', 'claude').out == 'end\n'
     assert json.loads(mine.read_text()) == {'mcpServers': {}} and not mine.is_symlink() and mine.stat().st_nlink == 1
 
 
 def test_what_is_closed_in_a_writable_place_is_not_made_either(agents, api):
     """~/.gemini/tmp is Gemini's own, the programs that it fetches into it are not."""
-    script = '''import os, pathlib
+    text = '''import os, pathlib
 tmp = pathlib.Path(os.environ['HOME']) / '.gemini/tmp'
 os.makedirs(tmp / 'work/bin')
 for name in ('bin', 'BIN', 'Bin.'):
@@ -187,7 +193,7 @@ for name in ('bin', 'BIN', 'Bin.'):
 print('end')
 '''
     for _ in range(2):  # before the directory is there, and when it is
-        done = agents.python(script, flags=['--profile', 'gemini'])
+        done = script(agents, text, '--profile', 'gemini')
         assert done.out == 'end\n', done
         shutil.rmtree(agents.home / '.gemini/tmp/work')
 
@@ -195,8 +201,9 @@ print('end')
 def test_a_yes_opens_the_settings_that_it_names(agents, api):
     screen = Terminal(agents, columns=120, rows=50, PATH=f'{os.path.dirname(agents.binary)}:{agents.variables["PATH"]}')
     agents.file(agents.home / '.claude/x')
-    screen.sendline('ward run --profile claude -- sh -c \'echo mine > ~/.claude/settings.json; cat ~/.claude/settings.json\'')
-    asked(screen, '.claude/settings.json')
+    agents.file('write.sh', 'echo mine > ~/.claude/settings.json')
+    screen.sendline('ward run --profile claude -- sh write.sh')
+    asked(screen, '.claude/settings.json', 'a name that runs programs')
     press(screen, 'y')
     screen.ready()
     screen.close(force=True)
@@ -205,7 +212,8 @@ def test_a_yes_opens_the_settings_that_it_names(agents, api):
 
 def test_what_runs_programs_is_named_by_itself(agents, api):
     agents.file(agents.home / '.claude/x')
-    done = agents('run', '--profile', 'claude', '--', 'sh', '-c', 'echo x > ~/.claude/settings.json; mkdir ~/.claude/shell-snapshots; echo x > ~/.bashrc')
+    agents.file('write.sh', 'echo x > ~/.claude/settings.json; mkdir ~/.claude/shell-snapshots; echo x > ~/.bashrc')
+    done = agents('run', '--profile', 'claude', '--', 'sh', 'write.sh')
     assert f'to allow: --make {agents.home}/.claude/settings.json' in done.err and f'--make {agents.home}/.bashrc' in done.err, done
     assert '--write' not in done.err and done.err.count('to allow') == 2, done  # nobody is asked for what is sourced outside
 
