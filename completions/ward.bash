@@ -122,7 +122,7 @@ _ward()
 	grants) words='--json --session revoke' ;;
 	session) words='--json end' ;;
 	caches) words='--json clear --all' ;;
-	serve) words='--stdio' ;;
+	serve) words='--stdio --events --help' ;;
 	*) return ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
