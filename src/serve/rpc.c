@@ -4,6 +4,7 @@
 #include "rpc.h"
 #include "../base/escape.h"
 #include "../request/text_json.h"
+#include "parent.h"
 #include "runner.h"
 #include "wire.h"
 
@@ -156,6 +157,7 @@ static int make_request(json_t *params, struct request *request, struct error **
 	request->json = false; /* its output is streamed to us */
 	request->no_pty = request->quiet = true;
 	request->foreign = true;
+	parent_identify(&request->caller); /* for each: it may have changed */
 	request->bound = strdup(here);
 	return 0;
 }
