@@ -121,7 +121,6 @@ int identity_become(const struct identity *identity, bool may_return, struct err
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	bool root = geteuid() == 0;
-	int r;
 
 	if (root && !identity->changes && may_return) {
 		before.group_count = getgroups((int)ELEMENTS(before.groups), before.groups);
