@@ -27,6 +27,10 @@ int flow_check(const struct request *request,
  * What is wrong with it is said when the request is carried out. */
 void flow_warm(const struct request *request);
 
+/* A person's command line that is an agent's program and says nothing else about its profile or
+ * network takes the profile of that agent, where the policy does not close the network. */
+void flow_imply_profile(struct request *request);
+
 /* Always fills *ret_result, whatever happens. audience may be NULL. */
 void flow_run(const struct request *request, const struct audience *audience,
 	      struct result *ret_result);

@@ -79,9 +79,15 @@ static void print_reach(const struct assessment *assessment)
 	printf("  reach: %s%s%s\n", files[assessment->files],
 	       assessment->network ? ", talks to other machines" : "",
 	       assessment->remote ? ", changes something there" : "");
-	printf("  %s; confidence %.0f %%\n",
-	       assessment->reversible ? "can be undone" : "cannot be undone",
-	       assessment->confidence * 100);
+	printf("  %s", assessment->reversible ? "can be undone" : "cannot be undone");
+	if (assessment->reversible && assessment->way_back)
+		printf(": %s", assessment->way_back);
+	printf("; confidence %.0f %%\n", assessment->confidence * 100);
+	if (assessment->unknown) {
+		fputs("  nothing is known about ", stdout);
+		output_text(COLOUR_NONE, assessment->unknown);
+		putchar('\n');
+	}
 }
 
 static void print_network(const struct verdict *verdict)
@@ -286,7 +292,9 @@ int verb_check(int argc, char **argv)
 	if (r == 1)
 		return print_help();
 	shown.json = request.json;
-	if (r == 0)
+	if (r == 0) {
+		flow_imply_profile(&request);
 		r = flow_check(&request, show, &shown, &error);
+	}
 	return r < 0 ? output_error("check", error) : output_end("check", status[shown.kind]);
 }

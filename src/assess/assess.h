@@ -17,7 +17,9 @@ struct assessment {
 	const char **reasons; /* NULL-terminated, in words a person understands */
 	const char *why;      /* the weightiest of them; NULL where there are none */
 	bool reversible;
-	double confidence; /* 0 to 1 */
+	const char *way_back; /* how the weightiest of it is undone, in words; or NULL */
+	const char *unknown; /* the first tool, or verb of one, that nothing is known of; or NULL */
+	double confidence;   /* 0 to 1 */
 	enum reach files;
 	bool network;	    /* it talks to other machines */
 	bool remote;	    /* something changes there */

@@ -23,6 +23,8 @@ json_t *assessment_to_json(const struct assessment *assessment)
 	json_put(object, "reasons", texts(object, assessment->reasons));
 	json_put(object, "blast_radius", radius);
 	json_put(object, "reversible", json_boolean(assessment->reversible));
+	json_put_text(object, "way_back", assessment->reversible ? assessment->way_back : NULL);
+	json_put_text(object, "unknown", assessment->unknown);
 	json_put(object, "confidence", json_real(assessment->confidence));
 	return object;
 }

@@ -81,6 +81,7 @@ struct answer {
 	enum answer_scope scope;
 	uint64_t seconds; /* of SCOPE_TIME */
 	bool unsandboxed;
+	bool unsaid;	     /* a no because the terminal went away, or the one at it */
 	size_t extent;	     /* which of them it is to */
 	struct list domains; /* owned; of a yes to code: the hosts it may reach, and no others */
 	char *reason;	     /* owned, may be NULL: for the agent */
@@ -113,6 +114,8 @@ int ask_terminal(const struct ask *ask, struct answer *ret_answer, struct error 
 
 /* True if there is somebody at a terminal of ours. */
 bool terminal_is_attended(void);
+/* Whoever calls: "login@pts/3", or "login" where there is no terminal. Caller frees. */
+char *approver_name(void);
 
 /* The hosts of a line, with blanks or commas between them, each once; an error names what is none.
  */

@@ -61,6 +61,14 @@ static void put_list(json_t *object, const char *key, const struct list *list)
 		json_put_list(object, key, list);
 }
 
+int ask_kind_from_name(const char *name)
+{
+	for (size_t i = 0; i < ELEMENTS(kinds); i++)
+		if (name && strcmp(name, kinds[i]) == 0)
+			return (int)i;
+	return -1;
+}
+
 json_t *ask_to_json(const struct ask *ask, const char *id)
 {
 	const struct {
@@ -87,8 +95,8 @@ json_t *ask_to_json(const struct ask *ask, const char *id)
 		{"object", ask->object},
 		{"note", ask->note},
 	};
-	_cleanup_list_ struct list lines = {0};
 	_cleanup_buffer_ struct buffer text = {0};
+	_cleanup_list_ struct list lines = {0};
 	json_t *object = json_object();
 
 	json_put_text(object, "id", id);
@@ -108,7 +116,6 @@ json_t *ask_to_json(const struct ask *ask, const char *id)
 	if (ask->assessment)
 		json_put(object, "risk", assessment_to_json(ask->assessment));
 	json_put(object, "choices", choices_to_json(ask));
-	/* The keys of a terminal are nobody's there. */
 	ask_whole(ask, COLUMNS, false, &lines);
 	for (size_t i = 0; i < lines.count; i++)
 		buffer_printf(&text, "%s\n", lines.items[i]);
@@ -184,7 +191,7 @@ static int read_yes(json_t *object, json_t *ask, struct answer *answer, struct e
 	answer->unsandboxed = json_is_true(json_object_get(object, "unsandboxed"));
 	answer->extent = (size_t)json_integer_value(json_object_get(ask, "extent"));
 	if (extent && (!json_is_integer(extent) || json_integer_value(extent) < 0 ||
-		       json_integer_value(extent) >= most))
+		       json_integer_value(extent) >= MAX(most, 1)))
 		return fail(ret_error, E_INPUT, "extent is the number of one of the extents");
 	if (extent)
 		answer->extent = (size_t)json_integer_value(extent);

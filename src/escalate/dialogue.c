@@ -40,6 +40,7 @@ static void refuse(struct dialogue *d, const char *reason)
 {
 	settle(d, ANSWER_DENY, SCOPE_ONCE);
 	d->answer->reason = strdup(reason);
+	d->answer->unsaid = true;
 }
 
 /* Takes care of everything that is not a key or text. */
@@ -420,9 +421,18 @@ static char *answered_by(int fd)
 		buffer_printf(&by, "%u", getuid());
 	if (users)
 		fclose(users);
-	tty_name(fd, name);
-	buffer_printf(&by, "@%s", name);
+	if (fd >= 0) {
+		tty_name(fd, name);
+		buffer_printf(&by, "@%s", name);
+	}
 	return buffer_steal(&by);
+}
+
+char *approver_name(void)
+{
+	_cleanup_close_ int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+
+	return answered_by(fd);
 }
 
 void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *ret_answer)

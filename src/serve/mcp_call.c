@@ -201,9 +201,10 @@ static struct mcp_call *new_call(struct mcp_server *server, enum mcp_tool tool,
 static int start(struct mcp_call *call, struct request *request, int input,
 		 struct error **ret_error)
 {
-	struct runner_events events = {.output = call->token ? on_output : NULL,
+	struct runner_events events = {.asks = call->asks ? RUNNER_ASKS_SERVER : RUNNER_ASKS_NOBODY,
+				       .output = call->token ? on_output : NULL,
 				       .notice = on_notice,
-				       .ask = call->asks ? on_ask : NULL,
+				       .ask = on_ask,
 				       .withdrawn = on_withdrawn,
 				       .data = call};
 

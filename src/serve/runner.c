@@ -62,11 +62,11 @@ static int settle_in(int channel, int in, int out, int err, pid_t server)
 	return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static _Noreturn void carry_out(const struct request *request, bool answers)
+static _Noreturn void carry_out(const struct request *request, enum runner_asks asks)
 {
-	struct channel channel = {.fd = 3, .answers = answers};
+	struct channel channel = {.fd = 3, .answers = asks == RUNNER_ASKS_SERVER};
 	struct approver approver = channel_approver(&channel);
-	struct audience audience = {say, &channel, &approver};
+	struct audience audience = {say, &channel, asks == RUNNER_ASKS_TERMINAL ? NULL : &approver};
 	struct result result;
 	int r;
 
@@ -97,7 +97,7 @@ static int spawn(struct runner *runner, const struct request *request, int input
 	if (r == 0 && runner->pid == 0) {
 		if (settle_in(channel[1], input, out[1], err[1], server) < 0)
 			_exit(1);
-		carry_out(request, runner->events.ask != NULL);
+		carry_out(request, runner->events.asks);
 	}
 	close_fd(&channel[1]);
 	close_fd(&out[1]);
@@ -272,6 +272,11 @@ bool runner_serve(struct runner *runner)
 json_t *runner_result(const struct runner *runner)
 {
 	return runner->result;
+}
+
+bool runner_asks(const struct runner *runner, const char *id)
+{
+	return json_object_get(runner->asks, id) != NULL;
 }
 
 int runner_answer(struct runner *runner, const char *id, json_t *answer, const char *by,

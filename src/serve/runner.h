@@ -11,13 +11,20 @@
 
 struct runner;
 
+/* Who is asked what the run has to ask. */
+enum runner_asks {
+	RUNNER_ASKS_TERMINAL, /* whoever sits at the server's terminal */
+	RUNNER_ASKS_NOBODY,
+	RUNNER_ASKS_SERVER, /* by its events, which then have all that is about questions */
+};
+
 /* Each is called from runner_serve; any may be NULL. */
 struct runner_events {
+	enum runner_asks asks;
 	/* Bytes of the command's stdout (1) or stderr (2), as they come. */
 	void (*output)(void *data, int stream, const char *bytes, size_t length);
 	void (*notice)(void *data, const char *text); /* one line for a person */
-	/* A question as in docs/ask.schema.json, until it is answered or withdrawn. NULL: nobody
-	 * answers here, and the run goes on without. */
+	/* A question as in docs/ask.schema.json, until it is answered or withdrawn. */
 	void (*ask)(void *data, json_t *ask);
 	void (*withdrawn)(void *data, const char *id);
 	void *data;
@@ -35,6 +42,8 @@ int runner_fd(const struct runner *runner);
 bool runner_serve(struct runner *runner);
 /* As of `ward run --json`, borrowed; NULL where it ended without one (it was killed). */
 json_t *runner_result(const struct runner *runner);
+/* True if a question of that id stands. */
+bool runner_asks(const struct runner *runner, const char *id);
 /* Fails, and the question stands, where it is none of its choices. by: who says so. */
 int runner_answer(struct runner *runner, const char *id, json_t *answer, const char *by,
 		  struct error **ret_error);

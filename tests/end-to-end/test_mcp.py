@@ -318,6 +318,8 @@ def test_the_user_is_asked_and_the_call_goes_on(plain, outside, version):
         assert values[0] == 'deny once' and 'approve once' in values and 'default' not in answer
         assert len(answer['enumNames'] if version == '2025-06-18' else [choice['title'] for choice in answer['oneOf']]) == len(values)
         assert form['requestedSchema']['required'] == ['answer']
+        # a rule is written only where it was shown
+        assert ('approve always' in values) == ('"always" would write' in form['message'])
     decided = [record for record in plain.records() if record['kind'] == 'answer']
     assert decided and all('user of' in json.dumps(record) for record in decided)
 
@@ -326,7 +328,7 @@ def test_the_user_is_asked_and_the_call_goes_on(plain, outside, version):
 @pytest.mark.parametrize('answer', [
     {'action': 'decline'}, {'action': 'cancel'}, {'action': 'accept'}, {'action': 'accept', 'content': {}}, says('yes'), says('approve'),
     says(True), {'action': 'ACCEPT', 'content': {'answer': 'approve once'}}, {}, {'action': 'accept', 'content': 'approve once'},
-    says('approve always'), says('approve unsandboxed')])
+    says('approve unsandboxed')])
 def test_whatever_is_no_choice_is_a_no(plain, outside, version, answer):
     with Client(plain, version=version, answer=lambda form: answer) as client:
         client.tool('run', command=f'echo x > {outside}/a')
