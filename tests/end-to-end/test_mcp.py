@@ -425,6 +425,25 @@ def test_those_who_do_not_come_again_give_way(plain, outside):
     assert not os.listdir(outside)
 
 
+def test_who_cannot_ask_is_answered_elsewhere_and_not_by_the_agent(plain, outside):
+    plain.policy('wait: 10m\n')
+
+    def standing():
+        return [json.loads(line) for line in plain('pending', '--json').out.splitlines()]
+    with Client(plain, asks=False) as client:
+        number = client.begin('tools/call', name='run', arguments={'command': f'echo x > {outside}/a'})
+        assert wait_until(standing)
+        first, = standing()
+        # the agent's own yes is a question, too
+        own = client.begin('tools/call', name='run', arguments={'argv': [plain.binary, 'approve', first['id']]})
+        assert wait_until(lambda: len(standing()) == 2)
+        second, = [question for question in standing() if question['id'] != first['id']]
+        assert plain('deny', second['id']).code == 0
+        assert client.until(own)['result']['structuredContent']['exit_code'] == -1 and not os.listdir(outside)
+        assert plain('approve', first['id']).code == 0
+        assert client.until(number)['result']['structuredContent']['exit_code'] == 0 and os.listdir(outside) == ['a']
+
+
 def test_the_profile_of_the_command_line_is_no_question(plain, outside):
     plain.policy(f"profiles: {{wide: {{files: {{write: ['{outside}']}}}}}}\n")
     with Client(plain, '--profile', 'wide', asks=False) as client:
