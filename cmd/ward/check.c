@@ -3,7 +3,7 @@
 #include "options.h"
 #include "output.h"
 #include "verbs.h"
-#include "../../src/assess/assess.h"
+#include "../../src/assess/assess_json.h"
 #include "../../src/base/escape.h"
 #include "../../src/decide/decide.h"
 #include "../../src/flow.h"
@@ -57,37 +57,6 @@ static json_t *command_object(const struct command *command, const char *rule)
 	return object;
 }
 
-static json_t *risk_object(const struct assessment *assessment)
-{
-	json_t *object = json_object(), *radius = json_object();
-
-	json_put_text(radius, "files", reach_name(assessment->files));
-	json_put(radius, "network", json_boolean(assessment->network));
-	json_put(radius, "remote", json_boolean(assessment->remote));
-	if (assessment->damage.measured) {
-		const struct damage *damage = &assessment->damage;
-
-		json_put(radius, "deleted", json_integer((json_int_t)damage->files));
-		json_put(radius, "bytes", json_integer((json_int_t)damage->bytes));
-		json_put(radius, "restorable", json_integer((json_int_t)damage->restorable));
-		json_put(radius, "more", json_boolean(damage->more));
-	}
-	json_put_text(object, "level", risk_name(assessment->risk));
-	json_put(object, "categories", texts(object, assessment->categories, SIZE_MAX));
-	json_put(object, "reasons", texts(object, assessment->reasons, SIZE_MAX));
-	json_put(object, "blast_radius", radius);
-	json_put(object, "reversible", json_boolean(assessment->reversible));
-	json_put(object, "way_back",
-		 assessment->reversible && assessment->way_back ? json_string(assessment->way_back)
-								: json_null());
-	json_put(object, "unknown",
-		 assessment->unknown
-			 ? json_from_bytes(object, assessment->unknown, strlen(assessment->unknown))
-			 : json_null());
-	json_put(object, "confidence", json_real(assessment->confidence));
-	return object;
-}
-
 /* What of the network would be open, before anybody is asked. */
 static json_t *network_object(const struct verdict *verdict)
 {
@@ -125,7 +94,7 @@ static json_t *check_object(const struct checked *checked)
 	json_put_text(object, "rule", checked->verdict->rule);
 	json_put_text(object, "reason", checked->verdict->reason);
 	json_put_text(object, "approval", approval_name(checked->verdict->approval));
-	json_put(object, "risk", risk_object(checked->assessment));
+	json_put(object, "risk", assessment_to_json(checked->assessment));
 	json_put(object, "commands", commands);
 	json_put(object, "opaque", json_boolean(plan->opaque));
 	return object;
@@ -405,7 +374,9 @@ int verb_check(int argc, char **argv)
 	if (r == 1)
 		return print_help();
 	shown.json = request.json;
-	if (r == 0)
+	if (r == 0) {
+		flow_imply_profile(&request);
 		r = flow_check(&request, show, &shown, &error);
+	}
 	return r < 0 ? output_error("check", error) : output_end("check", status[shown.kind]);
 }

@@ -18,7 +18,10 @@ static struct face {
 	pid_t tid; /* 0: none */
 	unsigned calls;
 	uint64_t last;
-	int pidfd, directory; /* -1 until it has called often */
+	uint64_t alive;	       /* the call in which it was seen to live */
+	int pidfd, directory;  /* -1 until it has called often */
+	int working_directory; /* the link in /proc, not what it leads to; -1 until it is asked for
+				*/
 	bool has_umask;
 	mode_t umask;
 } faces[FACES];
@@ -38,8 +41,9 @@ static void forget(struct face *face)
 	if (face->tid) {
 		close_fd(&face->pidfd);
 		close_fd(&face->directory);
+		close_fd(&face->working_directory);
 	}
-	*face = (struct face){.pidfd = -1, .directory = -1};
+	*face = (struct face){.pidfd = -1, .directory = -1, .working_directory = -1};
 }
 
 void face_forget_all(void)
@@ -107,7 +111,7 @@ static struct face *find_living(pid_t tid)
 
 	if (!face || face->pidfd < 0)
 		return NULL;
-	if (sys_pidfd_send_signal(face->pidfd, 0) == 0)
+	if (face->alive == now || sys_pidfd_send_signal(face->pidfd, 0) == 0)
 		return face;
 	forget(face);
 	return NULL;
@@ -118,6 +122,24 @@ int face_directory(pid_t tid)
 	const struct face *face = find(tid);
 
 	return face ? face->directory : -1;
+}
+
+/* Through the link itself there is nothing to look up, which is most of what it takes. */
+ssize_t face_read_working_directory(pid_t tid, char *text, size_t room)
+{
+	struct face *face = find(tid);
+	ssize_t length;
+
+	if (!face || face->directory < 0)
+		return -1;
+	if (face->working_directory < 0)
+		face->working_directory =
+			openat(face->directory, "cwd", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	length = face->working_directory < 0 ? -1
+					     : readlinkat(face->working_directory, "", text, room);
+	if (length > 0)
+		face->alive = now;
+	return length;
 }
 
 /* As /proc has it now; -1 where the thread is gone. */

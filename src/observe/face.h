@@ -12,6 +12,8 @@ void face_called(pid_t tid);
 /* O_PATH of its directory in /proc, borrowed until the next call; -1 where none is kept. It is that
  * of the thread, or of one that had its number and is gone: then nothing can be found in it. */
 int face_directory(pid_t tid);
+/* As readlink says it; -1 where nothing is kept of the thread, or it is gone. */
+ssize_t face_read_working_directory(pid_t tid, char *text, size_t room);
 
 mode_t caller_umask(pid_t tid);
 /* The thread is about to set its umask, and that of all with which it shares it. */

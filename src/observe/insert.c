@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An fd of ours in a caller's table. The kernel lets the caller put it there itself while we wait:
  * to it and back again. Where each sleeps on a processor of its own, and both are woken from it,
- * that takes longer than all else that is done for a call. */
+ * that takes longer than all else that is done for a call.
+ *
+ * Nobody may run a line of its own while it is bound to a processor for our sake: its children
+ * would be bound to it for ever. So it is free again before the call is answered. */
 #include "observer.h"
 #include "../base/units.h"
 
@@ -12,7 +15,11 @@
 #include <sys/ioctl.h>
 #include <sys/sysinfo.h>
 
-enum { APART = 64 }; /* how often it is then done without */
+enum {
+	APART = 64,	/* how often it is then done without */
+	TRIES = 16,	/* of each way, by callers that make files */
+	SETTLED = 1024, /* how often the quicker one is then taken */
+};
 
 /* One processor for both, and where they were at home before. */
 struct meeting {
@@ -97,4 +104,74 @@ int insert_fd(struct observer *observer, const struct seccomp_notif *call, int f
 	if (met && monotonic_ns() - begun > long_ns)
 		observer->apart = APART;
 	return r;
+}
+
+/* Who makes many files is handed them in the quicker of two ways. At once, which is two changes of
+ * processes less: where all processors are at work the two of us stay on one. Or met, for where one
+ * is idle: the kernel would wake the caller there. Which it is changes from moment to moment, so
+ * both are tried now and then. */
+bool insert_is_better_met(struct observer *observer)
+{
+	const uint64_t most_ns = 200000; /* more is somebody else's doing */
+	struct pace *pace = &observer->pace;
+	uint64_t time;
+
+	if (!observer->together)
+		return false;
+	time = monotonic_ns();
+	if (pace->last)
+		pace->took[pace->met] += MIN(time - pace->last, most_ns);
+	pace->last = time;
+	if (++pace->calls < (pace->settled ? SETTLED : TRIES))
+		return pace->met;
+	pace->calls = 0;
+	if (pace->settled) {
+		*pace = (struct pace){.last = time};
+	} else if (!pace->met) {
+		pace->met = true;
+	} else {
+		pace->met = pace->took[true] < pace->took[false];
+		pace->settled = true;
+	}
+	return pace->met;
+}
+
+static bool stay(struct observer *observer)
+{
+	int here = sched_getcpu();
+
+	if (observer->stays || here < 0 || here >= CPU_SETSIZE ||
+	    sched_getaffinity(0, sizeof(observer->home), &observer->home) < 0)
+		return observer->stays;
+	CPU_ZERO(&observer->place);
+	CPU_SET(here, &observer->place);
+	observer->stays = sched_setaffinity(0, sizeof(observer->place), &observer->place) == 0;
+	return observer->stays;
+}
+
+void insert_leave(struct observer *observer)
+{
+	observer->pace.last = 0;
+	if (observer->stays)
+		send_home(0, &observer->home);
+	observer->stays = false;
+}
+
+int insert_met(struct observer *observer, const struct seccomp_notif *call, int fd, uint64_t flags)
+{
+	struct seccomp_notif_addfd addfd = {.id = call->id,
+					    .srcfd = (uint32_t)fd,
+					    .newfd_flags = (uint32_t)(flags & O_CLOEXEC)};
+	pid_t tid = (pid_t)call->pid;
+	cpu_set_t theirs, now;
+	bool met = stay(observer) && sched_getaffinity(tid, sizeof(theirs), &theirs) == 0 &&
+		   sched_setaffinity(tid, sizeof(observer->place), &observer->place) == 0;
+	int number = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+
+	if (number < 0)
+		number = -errno;
+	if (met && sched_getaffinity(tid, sizeof(now), &now) == 0 &&
+	    CPU_EQUAL(&now, &observer->place))
+		send_home(tid, &theirs);
+	return number;
 }

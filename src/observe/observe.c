@@ -103,31 +103,41 @@ void answer_continue(struct observer *observer, uint64_t id)
 				      .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
 }
 
+/* number: of the fd in the caller's table, or -errno. Takes ownership of ours. */
+static int answer_with_number(struct observer *observer, uint64_t id, int fd, int number)
+{
+	/* Before the caller goes on: as long as we hold it for writing, nobody can execute it. */
+	close(fd);
+	if (number < 0)
+		return number; /* it has no room for one more */
+	send_answer(observer, &(struct seccomp_notif_resp){.id = id, .val = number});
+	return 0;
+}
+
 int answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags)
 {
 	struct seccomp_notif_addfd addfd = {
 		.id = id, .srcfd = (uint32_t)fd, .newfd_flags = (uint32_t)(flags & O_CLOEXEC)};
 	int number = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
-	int errnum = errno;
 
-	/* Before the caller goes on: as long as we hold it for writing, nobody can execute it. */
-	close(fd);
-	if (number < 0)
-		return -errnum; /* it has no room for one more */
-	send_answer(observer, &(struct seccomp_notif_resp){.id = id, .val = number});
-	return 0;
+	return answer_with_number(observer, id, fd, number < 0 ? -errno : number);
 }
 
-int answer_with_data(struct observer *observer, uint64_t id, int fd, uint64_t flags)
+int answer_with_data(struct observer *observer, const struct seccomp_notif *call, int fd,
+		     uint64_t flags)
 {
-	struct seccomp_notif_addfd addfd = {.id = id,
+	struct seccomp_notif_addfd addfd = {.id = call->id,
 					    .flags = NOTIFY_ADDFD_SEND,
 					    .srcfd = (uint32_t)fd,
 					    .newfd_flags = (uint32_t)(flags & O_CLOEXEC)};
-	int r = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+	int r;
 
+	if (insert_is_better_met(observer))
+		return answer_with_number(observer, call->id, fd,
+					  insert_met(observer, call, fd, flags));
+	r = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
 	if (r < 0 && errno == EINVAL) /* before Linux 5.14 */
-		return answer_with_fd(observer, id, fd, flags);
+		return answer_with_fd(observer, call->id, fd, flags);
 	r = r < 0 ? -errno : 0;
 	close(fd);
 	return r;
@@ -231,6 +241,8 @@ static void receive(struct observer *observer)
 	for (size_t i = 0; i < ELEMENTS(traps); i++) {
 		if (traps[i].number != call.data.nr)
 			continue;
+		if (traps[i].kind != TRAP_OPEN)
+			insert_leave(observer);
 		serve_call(observer, &call, &traps[i]);
 		return;
 	}
@@ -366,9 +378,10 @@ static void serve_streak(struct observer *observer)
 			fds[1 + i] = (struct pollfd){
 				observed->outputs[i] ? *observed->outputs[i] : -1, POLLIN, 0};
 		if (poll(fds, ELEMENTS(fds), WAIT_MS) <= 0 || !(fds[0].revents & POLLIN))
-			return;
+			break;
 		receive(observer);
 	}
+	insert_leave(observer);
 }
 
 void observer_serve(struct observer *observer)

@@ -17,6 +17,7 @@
 #include "terms.h"
 #include "network/resolver.h"
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -96,11 +97,19 @@ struct observer {
 	struct holding holding;
 	struct seals seals;
 	uint32_t last_caller;
-	unsigned streak;      /* how often in a row it was the same */
-	bool together;	      /* callers wake us on their own processor */
-	unsigned apart;	      /* how often they are not met on one for now, see insert.c */
-	uint64_t unread;      /* calls whose paths could not be read */
-	uint64_t set_aside;   /* bytes that fallocate was let go on with */
+	unsigned streak; /* how often in a row it was the same */
+	bool together;	 /* callers wake us on their own processor */
+	unsigned apart;	 /* how often they are not met on one for now, see insert.c */
+	struct pace {
+		bool met, settled;
+		unsigned calls;
+		uint64_t last;	  /* when the last one was; 0: none of these */
+		uint64_t took[2]; /* by whether it was met */
+	} pace;			  /* of callers that make files */
+	bool stays;		  /* we are bound to one processor, to meet them */
+	cpu_set_t home, place;	  /* where we were before, and are then */
+	uint64_t unread;	  /* calls whose paths could not be read */
+	uint64_t set_aside;	  /* bytes that fallocate was let go on with */
 	uint64_t own_network; /* the supervisor's own, as SO_NETNS_COOKIE says it; 0: not asked yet
 			       */
 };
@@ -194,11 +203,19 @@ void judge_hidden(struct observer *observer, const struct seccomp_notif *call,
 int answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags);
 /* The same in one step, after which we hold the file for a moment longer than the caller waits: for
  * regular files that nobody can execute. Saves the caller two changes of processes. */
-int answer_with_data(struct observer *observer, uint64_t id, int fd, uint64_t flags);
+int answer_with_data(struct observer *observer, const struct seccomp_notif *call, int fd,
+		     uint64_t flags);
 /* insert.c: puts an fd of ours into the caller's table under the number, in the place of what it
  * has there. 0 or -errno. */
 int insert_fd(struct observer *observer, const struct seccomp_notif *call, int fd, int number,
 	      bool close_on_exec);
+/* True where a caller that makes files is better met on one processor. */
+bool insert_is_better_met(struct observer *observer);
+/* Puts an fd of ours into the table of the caller, met on one processor; its number there, or
+ * -errno. We stay on that processor. */
+int insert_met(struct observer *observer, const struct seccomp_notif *call, int fd, uint64_t flags);
+/* We are free to run anywhere again: before anything is done that could have children. */
+void insert_leave(struct observer *observer);
 /* An argument as an fd; `otherwise` where the call has none. */
 int argument(const struct seccomp_notif *call, int index, int otherwise);
 

@@ -35,25 +35,20 @@ void request_init(struct request *request)
 
 void request_done(struct request *request)
 {
-	struct list *lists[] = {&request->argv,
-				&request->read,
-				&request->write,
-				&request->read_only,
-				&request->deny,
-				&request->environment,
-				&request->keep_environment,
-				&request->sockets,
-				&request->allow_calls,
-				&request->deny_calls,
-				&request->require,
-				&request->allow_hosts,
-				&request->deny_hosts,
-				&request->publish};
-	char *texts[] = {request->script,    request->shell,   request->approval_command,
-			 request->workspace, request->cwd,     request->agent,
-			 request->session,   request->tool,    request->call_id,
-			 request->turn,	     request->reason,  request->policy,
-			 request->asked,     request->profile, request->bound};
+	struct list *lists[] = {&request->argv,	       &request->read,
+				&request->write,       &request->read_only,
+				&request->make,	       &request->deny,
+				&request->environment, &request->keep_environment,
+				&request->sockets,     &request->allow_calls,
+				&request->deny_calls,  &request->require,
+				&request->allow_hosts, &request->deny_hosts,
+				&request->publish,     &request->sandbox_warnings};
+	char *texts[] = {request->script,	 request->shell,   request->approval_command,
+			 request->workspace,	 request->cwd,	   request->agent,
+			 request->session,	 request->tool,	   request->call_id,
+			 request->turn,		 request->reason,  request->policy,
+			 request->asked,	 request->profile, request->bound,
+			 request->caller.program};
 
 	for (size_t i = 0; i < ELEMENTS(lists); i++)
 		list_done(lists[i]);

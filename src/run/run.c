@@ -49,6 +49,7 @@ static void relay_signals(sigset_t *set)
 	sigemptyset(set);
 	for (size_t i = 0; i < ELEMENTS(passed_on); i++)
 		sigaddset(set, passed_on[i]);
+	sigaddset(set, RUN_CANCEL);
 }
 
 void run_block_signals(struct dispositions *ret_before)
@@ -185,6 +186,10 @@ static void hear_signals(struct run *run)
 	struct signalfd_siginfo info;
 
 	while (read(run->signals, &info, sizeof(info)) == sizeof(info)) {
+		if ((int)info.ssi_signo == RUN_CANCEL) {
+			end_sandbox(run, LIMIT_NONE);
+			continue;
+		}
 		switch (info.ssi_signo) {
 		case SIGWINCH:
 			if (run->entry->terminal >= 0)

@@ -39,6 +39,9 @@ struct dispositions {
 	bool ignores_pipe, ignores_child;
 };
 
+/* Tells a supervisor to end its run now; what the command left is reaped and the result made. */
+#define RUN_CANCEL SIGRTMIN
+
 /* The signals that ward passes on are blocked from here on and read by run_serve. */
 void run_block_signals(struct dispositions *ret_before);
 /* Serves until the command and everything it left behind are gone. limits are the request's; group

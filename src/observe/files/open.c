@@ -256,7 +256,7 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 			fd = open_in_host(observer, call, trap, flags, found);
 	}
 	if (fd >= 0) {
-		fd = is_data(call, trap, found) ? answer_with_data(observer, call->id, fd, flags)
+		fd = is_data(call, trap, found) ? answer_with_data(observer, call, fd, flags)
 						: answer_with_fd(observer, call->id, fd, flags);
 		if (fd == 0)
 			return;

@@ -35,8 +35,11 @@ static bool is_plain(const char *path)
 static ssize_t read_start(pid_t tid, int dirfd, char *whole, size_t room)
 {
 	int directory = face_directory(tid);
+	ssize_t length = dirfd == AT_FDCWD ? face_read_working_directory(tid, whole, room) : -1;
 	char link[64];
 
+	if (length > 0)
+		return length;
 	if (dirfd != AT_FDCWD)
 		snprintf(link, sizeof(link), "/proc/%d/fd/%d", tid, dirfd);
 	else

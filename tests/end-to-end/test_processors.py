@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whoever makes many files is met by the supervisor on one processor, and must never notice: neither it nor its children are bound to it."""
+import os
+
+
+def works(ward, script):
+    result = ward.result('--', '/usr/bin/python3', '-I', '-c', script)
+    assert result['exit_code'] == 0, result['stderr']
+    return result['stdout']
+
+
+MAKE = '''if True:
+    import os, threading
+    number = 0
+    def make(count):
+        global number
+        for _ in range(count):
+            number += 1
+            os.close(os.open(f'f{number}', os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    '''
+
+
+def test_who_makes_files_may_run_where_it_might_before(ward):
+    script = MAKE + '''
+    before = os.sched_getaffinity(0)
+    for _ in range(500):
+        make(5)
+        assert os.sched_getaffinity(0) == before, os.sched_getaffinity(0)
+    print(sorted(before))'''
+    assert works(ward, script) == f'{sorted(os.sched_getaffinity(0))}\n'
+
+
+def test_children_of_who_makes_files_are_free(ward):
+    script = MAKE + '''
+    before = os.sched_getaffinity(0)
+    for _ in range(40):
+        make(20)
+        pid = os.fork()
+        if pid == 0:
+            os._exit(os.sched_getaffinity(0) != before)
+        assert os.waitpid(pid, 0)[1] == 0
+    print('all')'''
+    assert works(ward, script) == 'all\n'
+
+
+def test_a_processor_that_was_chosen_stays_chosen(ward):
+    """By the one who makes files, in between, and by another thread meanwhile."""
+    script = MAKE + '''
+    all = os.sched_getaffinity(0)
+    for chosen in [{one} for one in sorted(all)] * 20:
+        os.sched_setaffinity(0, chosen)
+        make(20)
+        assert os.sched_getaffinity(0) == chosen, (chosen, os.sched_getaffinity(0))
+    os.sched_setaffinity(0, all)
+    tid, done = threading.get_native_id(), False
+    def move():
+        while not done:
+            for one in sorted(all): os.sched_setaffinity(tid, {one})
+        os.sched_setaffinity(tid, {min(all)})
+    mover = threading.Thread(target=move)
+    mover.start()
+    make(500)
+    done = True
+    mover.join()
+    assert os.sched_getaffinity(0) == {min(all)}
+    make(20)
+    assert os.sched_getaffinity(0) == {min(all)}
+    print('all')'''
+    assert works(ward, script) == 'all\n'
