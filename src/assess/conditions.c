@@ -143,10 +143,19 @@ bool test_kills_all(const struct call *call)
 	return false;
 }
 
+/* curl with a body; -G makes it part of the URL. */
+bool test_posts(const struct call *call)
+{
+	return any_option(call, "-d --data --data-binary --data-raw --data-ascii "
+				"--data-urlencode") &&
+	       !any_option(call, "-G --get");
+}
+
 bool test_reads_input(const struct call *call)
 {
 	for (size_t i = 0; i < call->command->redirect_count; i++)
-		if (call->command->redirects[i].operator[0] == '<')
+		if (call->command->redirects[i].operator[0] == '<' &&
+		    strcmp(call->command->redirects[i].target, "/dev/null") != 0)
 			return true;
 	return false;
 }

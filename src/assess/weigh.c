@@ -98,7 +98,9 @@ void weigh_path(struct weighing *weighing, enum role role, const char *path, boo
 			weigh_effect(weighing, EFFECT_SEND_CREDENTIALS);
 		return;
 	case ROLE_CODE:
-		if (takes_control(path))
+		if (multiplies(path))
+			weigh_effect(weighing, EFFECT_FORK_BOMB);
+		else if (takes_control(path))
 			weigh_effect(weighing, EFFECT_REMOTE_CONTROL);
 		else if (is_ruinous_code(path))
 			weigh_effect(weighing, EFFECT_INLINE_HARM);
@@ -125,6 +127,8 @@ void weigh_path(struct weighing *weighing, enum role role, const char *path, boo
 	default:
 		return;
 	}
+	if (role != ROLE_CHANGES && is_record(path))
+		weigh_effect(weighing, EFFECT_HIDE_TRACES);
 	if (role != ROLE_DELETES && role != ROLE_MOVES && is_startup(path))
 		weigh_effect(weighing, EFFECT_PERSIST);
 	assessment->files = MAX(assessment->files, path_reach(path));
