@@ -27,13 +27,13 @@ _ward_sets()
 _ward()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} at words
-	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --deny --net --allow-socket --allow-host --deny-host --publish
-		--allow-syscall --deny-syscall --require --memory --processes --cpu --cpu-time --disk --files --timeout --idle --output --env
+	local with_value=' -c --shell --workspace --cwd --level --read --write --read-only --make --deny --net --allow-socket --allow-host --deny-host --publish
+		--allow-syscall --deny-syscall --require --memory --processes --cpu --cpu-time --disk --files --wait --timeout --idle --output --env
 		--keep-env --caches --approval --sandbox --profile --policy --agent --session --tool --call-id --turn --reason '
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy grants session caches serve hook --help --version' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy pending watch approve deny grants session caches serve hook mcp init --help --version' -- "$word")
 		return
 	fi
 
@@ -55,7 +55,7 @@ _ward()
 			mapfile -t COMPREPLY < <(compgen -d -- "$word")
 			return
 			;;
-		--read | --write | --read-only | --deny | --shell)
+		--read | --write | --read-only | --make | --deny | --shell)
 			compopt -o filenames
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")
 			return
@@ -64,7 +64,7 @@ _ward()
 		--approval) words='never on-failure on-request unless-trusted' ;;
 		--caches) words='private off' ;;
 		--sandbox) words='auto require forbid' ;;
-		--profile) words='agent code code-net' ;;
+		--profile) words='agent code code-net claude codex gemini opencode' ;;
 		--policy)
 			compopt -o filenames
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")
@@ -78,6 +78,7 @@ _ward()
 		--disk) words='100M 1G 5G' ;;
 		--files) words='64 256 1024' ;;
 		--cpu-time | --idle) words='10s 60s 5m' ;;
+		--wait) words='5m 30m 1h' ;;
 		--timeout) words='30s 5m 1h' ;;
 		--output) words='1M 10M 100M' ;;
 		--keep-env) words=$(compgen -e) ;;
@@ -119,10 +120,29 @@ _ward()
 	show) words='last --json' ;;
 	audit) words='verify export' ;;
 	policy) words='check show sets trust untrust --help' ;;
+	pending) words='--json' ;;
+	approve) words="--scope --extent --unsandboxed --reason $(ward pending --json 2>/dev/null | sed -n 's/^{"id": *"\([0-9a-z]*\)".*/\1/p')" ;;
+	deny) words="--scope --abort --reason $(ward pending --json 2>/dev/null | sed -n 's/^{"id": *"\([0-9a-z]*\)".*/\1/p')" ;;
 	grants) words='--json --session revoke' ;;
 	session) words='--json end' ;;
 	caches) words='--json clear --all' ;;
-	serve) words='--stdio' ;;
+	serve) words='--stdio --events --help' ;;
+	init)
+		words='--agent --project --user --remove --no-policy --write --dry-run --help'
+		[[ $previous == --agent ]] && words='claude codex gemini cursor windsurf opencode'
+		;;
+	mcp)
+		case $previous in
+		--workspace)
+			compopt -o filenames
+			mapfile -t COMPREPLY < <(compgen -d -- "$word")
+			return
+			;;
+		--profile) words='agent code' ;;
+		--agent | --session) return ;;
+		*) words='--workspace --profile --agent --session --help' ;;
+		esac
+		;;
 	*) return ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

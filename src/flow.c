@@ -3,6 +3,7 @@
  * -> run -> observed -> (again, with what was missing) -> result -> record. Each stage takes the
  * value that the one before made; only this file and its parts, flow_*.c, know all of them. */
 #include "flow_state.h"
+#include "assess/radius.h"
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/id.h"
@@ -90,6 +91,7 @@ int flow_load_policy(const struct request *request, const char *state,
 		.state = state,
 		.extra = request->policy,
 		.foreign_extra = request->foreign,
+		.profile = request->profile,
 		.uid = geteuid(),
 		.walls = &walls,
 	};
@@ -135,11 +137,31 @@ static bool is_own_program(const struct request *request, const char *name)
 	return false;
 }
 
+bool flow_is_own_program(const struct request *request)
+{
+	return request->argv.count > 0 && is_own_program(request, request->argv.items[0]);
+}
+
+void flow_imply_profile(struct request *request)
+{
+	const char *profile = request->mode == MODE_EXEC && request->argv.count > 0
+				      ? policy_profile_of(request->argv.items[0])
+				      : NULL;
+
+	/* Who asks for something else gets that; an agent that starts another has no login to
+	 * give; and what is called so, but lies where commands can write, may be anything. */
+	if (!profile || request->profile || request->foreign || request->agent ||
+	    request->has_network || request->level == LEVEL_NONE || flow_is_altered(request))
+		return;
+	request->profile = strdup(profile);
+	request->profile_implied = true;
+}
+
 /* Rules and answers about a kind of command mean the program of that name as everybody has it. */
 bool flow_is_altered(const struct request *request)
 {
 	return request->environment.count > 0 || request->shell || request->login ||
-	       (request->argv.count > 0 && is_own_program(request, request->argv.items[0]));
+	       flow_is_own_program(request);
 }
 
 /* 3. Parse, assess, decide, while init builds. */
@@ -166,6 +188,7 @@ int flow_judge(struct flow *flow, struct error **ret_error)
 		/* Looked at only where something could mean it. */
 		.altered = (flow->policy->rule_count || flow->grants.count) &&
 			   flow_is_altered(flow->request),
+		.own_program = flow->policy->rule_count && flow_is_own_program(flow->request),
 		.grants = &flow->grants,
 		.granted = &flow->granted,
 		.kept = &flow->kept,
@@ -200,7 +223,12 @@ int flow_look(struct flow *flow, struct error **ret_error)
 		r = grants_load(flow->own_state, flow->session.id, &flow->grants, ret_error);
 	if (r < 0 || (r = flow_judge(flow, ret_error)) < 0)
 		return r;
+	if (flow->verdict.kind == VERDICT_ASK && flow->assessment.class != CLASS_SAFE &&
+	    flow->request->workspace && flow->request->cwd)
+		assess_damage(&flow->plan, flow->request->workspace, flow->request->cwd,
+			      &flow->assessment);
 	flow_decided(flow, "assess", class_name(flow->assessment.class), "default");
+	flow_note_caller(flow);
 	decision = flow_decided(flow, "decide", flow->result->verdict, flow->result->source);
 	if (flow->verdict.grant)
 		decision->grant = strdup(flow->verdict.grant);
@@ -309,6 +337,14 @@ static void write_accounts(struct flow *flow)
 	}
 }
 
+static bool gives_files(const struct givens *given)
+{
+	for (size_t i = 0; i < given->count; i++)
+		if (strncmp(given->items[i].permission, "write ", 6) == 0)
+			return true;
+	return false;
+}
+
 /* 5. The rest of the sandbox: what must be masked is looked for, the run recorded, init told. */
 static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_error)
 {
@@ -348,7 +384,9 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	sandbox->trap_messages = flow->verdict.network == NETWORK_RESTRICTED;
 	/* Whoever runs again after a question shall be told exactly what it met. */
 	sandbox->trap_reads = flow->verdict.trace_reads || flow->result->attempt_count > 0;
-	sandbox->trap_wishes = flow_may_ask_in_place(flow);
+	/* What is given call by call lies on a read-only mount, and programs ask before they try.
+	 */
+	sandbox->trap_wishes = flow_may_ask_in_place(flow) || gives_files(&permissions->given);
 	sandbox->trap_programs = flow_judges_programs(flow);
 	flow_limit_sandbox(flow, sandbox);
 	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));
@@ -662,9 +700,10 @@ static int open_everything(struct flow *flow, struct error **ret_error)
 	    (r = streams_open(request, ways[request->mode].streams, &flow->streams, ret_error)) < 0)
 		return r;
 	flow_find_state(flow);
+	flow_open_queue(flow);
 	flow_make_group(flow, sandboxed);
 	if (sandboxed &&
-	    ((r = identity_become(&flow->identity, geteuid() == 0 && flow_is_attended(),
+	    ((r = identity_become(&flow->identity, geteuid() == 0 && flow_is_attended(flow),
 				  ret_error)) < 0))
 		return r;
 	/* A guess, mostly right; what is judged counts. */
@@ -707,6 +746,7 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 			return r;
 	}
 	flow_notice_policy(flow);
+	flow_notice_profile(flow);
 	flow_notice_environment(flow);
 	r = attempt(flow, ret_error);
 	while (r == 0 && (r = flow_escalate(flow, ret_error)) == 1)
@@ -733,6 +773,8 @@ void flow_run(const struct request *request, const struct audience *audience,
 
 	flow_init(&flow, request, ret_result);
 	flow.audience = audience;
+	if (audience && audience->approver)
+		flow.approver = audience->approver;
 	id_make(run_id);
 	ret_result->run = strdup(run_id);
 	if (carry_out(&flow, &error) < 0) {

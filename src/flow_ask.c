@@ -5,13 +5,10 @@
 #include "base/escape.h"
 #include "base/id.h"
 #include "base/path.h"
-#include "base/units.h"
-#include "decide/remember.h"
 #include "escalate/explain.h"
 #include "escalate/keep.h"
 #include "record/asked.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,14 +88,28 @@ static int settle(struct flow *flow, const char *stage, const struct ask *questi
 	return 0;
 }
 
-/* True if there is somebody at a terminal of ours. */
-bool flow_is_attended(void)
+/* Whoever is there; else those who look for questions elsewhere, if somebody waits for them. */
+static const struct approver *approver_of(const struct flow *flow)
 {
-	int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-	bool ours = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
+	return flow->approver->is_there(flow->approver->data) || !flow->queued.is_there
+		       ? flow->approver
+		       : &flow->queued;
+}
 
-	close_fd(&terminal);
-	return ours;
+bool flow_is_attended(const struct flow *flow)
+{
+	const struct approver *approver = approver_of(flow);
+
+	return approver->is_there(approver->data);
+}
+
+void flow_open_queue(struct flow *flow)
+{
+	flow->queue = (struct queue){.state = flow->own_state,
+				     .run = flow->result->run,
+				     .patience_ns = flow->request->wait_ns ? flow->request->wait_ns
+									   : flow->policy->wait_ns};
+	flow->queued = queue_approver(&flow->queue);
 }
 
 /* What is run, with all that makes it another command than its words say. Caller frees. */
@@ -134,71 +145,7 @@ static char *shown_reason(const struct request *request)
 bool flow_may_ask_in_place(const struct flow *flow)
 {
 	return flow->verdict.level == LEVEL_RESTRICTED && approve_missing(flow->verdict.approval) &&
-	       flow_is_attended();
-}
-
-/* The rules that the answers for good would write, as they are shown. They know no reasons, so
- * there is none that allows what something speaks against; and none that would forbid a command for
- * the sake of one thing that it wants. */
-struct rules {
-	char *file, *always, *never;
-	struct list extents;
-};
-
-static void rules_done(struct rules *rules)
-{
-	free(rules->file);
-	free(rules->always);
-	free(rules->never);
-	list_done(&rules->extents);
-}
-
-/* Of two rules about one kind of command the one in front counts alone: a new one holds what the
- * one before it gave, too. Caller frees. */
-static char *make_rule(const struct flow *flow, const struct list *grants, const char *why)
-{
-	const struct rule *before = flow->policy && flow->plan.count
-					    ? policy_match(flow->policy, &flow->plan.commands[0], 0)
-					    : NULL;
-	bool same = before && before->kind == VERDICT_ALLOW &&
-		    strcmp(before->pattern, flow->key.covers) == 0;
-	const struct list *parts[] = {same ? &before->permissions : NULL, &flow->for_good, grants};
-	_cleanup_list_ struct list all = {0};
-
-	for (size_t p = 0; p < ELEMENTS(parts); p++)
-		for (size_t i = 0; parts[p] && i < parts[p]->count; i++)
-			if (!list_has(&all, parts[p]->items[i]))
-				list_add(&all, parts[p]->items[i]);
-	return remember_rule(VERDICT_ALLOW, flow->key.covers, &all, why);
-}
-
-static void offer_rules(const struct flow *flow, struct ask *question, struct rules *rules)
-{
-	/* A rule about a program is lifted by changing that rule. */
-	bool harmless = flow->assessment.class == CLASS_SAFE &&
-			(question->grants->count == 0 ||
-			 strncmp(question->grants->items[0], "exec ", 5) != 0);
-	_cleanup_free_ char *why = NULL;
-	char now[TIME_TEXT];
-
-	time_text(now);
-	if (asprintf(&why, "a person said so when asked, on %.10s", now) < 0)
-		abort();
-	rules->file = remember_file();
-	if (!rules->file)
-		return;
-	question->always_file = rules->file;
-	if (harmless)
-		question->always_rule = rules->always = make_rule(flow, question->grants, why);
-	for (size_t i = 0; harmless && i < question->extent_count; i++) {
-		struct extent *extent = &question->extents[i];
-
-		list_take(&rules->extents, make_rule(flow, extent->grants, why));
-		extent->rule = rules->extents.items[i];
-	}
-	if (question->kind != ASK_IN_PLACE)
-		question->never_rule = rules->never =
-			remember_rule(VERDICT_DENY, flow->key.covers, NULL, why);
+	       flow_is_attended(flow);
 }
 
 /* What was chosen may be wider or narrower: from here on that is what was asked for. */
@@ -228,9 +175,10 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 	     struct answer *ret_answer, struct error **ret_error)
 {
 	const struct request *request = flow->request;
+	const struct approver *approver = approver_of(flow);
 	const struct event_run run = flow_event(flow);
 	_cleanup_free_ char *command = shown_command(request), *reason = shown_reason(request);
-	_cleanup_(rules_done) struct rules rules = {0};
+	_cleanup_(offers_done) struct offers rules = {0};
 	/* Without the sandbox a yes means this command and no other; so it does for code with a
 	 * network. */
 	bool kind = flow->key.covers && !flow_is_altered(flow->request) && !question->operation &&
@@ -251,17 +199,17 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 	question->covers = !flow->session.id ? NULL
 			   : kind	     ? flow->key.covers
 					     : "exactly this command";
-	if (!flow_is_attended()) {
+	if (!approver->is_there(approver->data)) {
 		*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
 		return 0;
 	}
-	if (kind && !flow->identity.changes)
-		offer_rules(flow, question, &rules);
+	if (!question->operation && !list_has(grants, "unsandboxed") && !flow->identity.changes)
+		offers_find(flow, kind, question, &rules);
 	r = flow_record(flow, "ask",
 			event_ask(&run, stage, question->why, question->refused, grants),
 			ret_error);
 	if (r == 0)
-		r = ask_terminal(question, ret_answer, ret_error);
+		r = approver->ask(approver->data, question, ret_answer, ret_error);
 	/* A no is to what was wanted. */
 	if (r == 0 && ret_answer->kind == ANSWER_APPROVE && ret_answer->extent != question->extent)
 		take_extent(question, ret_answer->extent, grants);
@@ -272,13 +220,26 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 
 static int reject(struct flow *flow, const struct answer *answer, struct error **ret_error)
 {
+	const struct list *wanted = &flow->verdict.wanted;
+	_cleanup_buffer_ struct buffer what = {0};
+	_cleanup_free_ char *rule = NULL;
+
 	if (answer->kind != ANSWER_NOBODY) {
 		fail(ret_error, E_REJECTED, "exec command rejected by user%s%s",
 		     answer->reason ? ": " : "", answer->reason ? answer->reason : "");
 		return error_hint(ret_error, "ask for something else, or for less");
 	}
-	fail(ret_error, E_REJECTED, "this needs a person's yes, and nobody can be asked here: %s",
-	     flow->verdict.reason);
+	for (size_t i = 0; i < wanted->count; i++)
+		buffer_printf(&what, "%s%s", i ? ", " : "; it wants: ", wanted->items[i]);
+	if (flow->queue.patience_ns)
+		fail(ret_error, E_REJECTED,
+		     "this needs a person's yes, and nobody has answered in %g s: %s%s",
+		     (double)flow->queue.patience_ns / 1e9, flow->verdict.reason,
+		     buffer_text(&what));
+	else
+		fail(ret_error, E_REJECTED,
+		     "this needs a person's yes, and nobody can be asked here: %s%s",
+		     flow->verdict.reason, buffer_text(&what));
 	if (flow->verdict.approval == APPROVAL_ON_REQUEST ||
 	    flow->verdict.approval == APPROVAL_UNLESS_TRUSTED)
 		return error_hint(ret_error,
@@ -286,10 +247,12 @@ static int reject(struct flow *flow, const struct answer *answer, struct error *
 	if (list_has(&flow->verdict.wanted, "unsandboxed"))
 		return error_hint(ret_error,
 				  "run it from a terminal, or say so yourself: --level none");
+	rule = flow_rule_hint(flow);
 	return error_hint(ret_error,
-			  "run it from a terminal, or permit it by a rule in "
-			  "~/.config/ward/ward.yaml: {command: %s, do: allow}",
-			  flow->key.covers ? flow->key.covers : "...");
+			  "run it from a terminal, or with --wait 10m and answer by `ward "
+			  "approve`, or permit it by a rule in "
+			  "~/.config/ward/ward.yaml: {%s, do: allow}",
+			  rule);
 }
 
 /* The program that calls ward has asked its user: what was put there, and nothing else, is
@@ -446,7 +409,7 @@ int flow_escalate(struct flow *flow, struct error **ret_error)
 	r = conclude_wishes(flow, ret_error);
 	if (r < 0)
 		return r;
-	if (!can_ask_again(flow, &missing, &refused) || !flow_is_attended())
+	if (!can_ask_again(flow, &missing, &refused) || !flow_is_attended(flow))
 		return 0;
 	if (!input_rewind(&flow->streams, &flow->input)) {
 		flow_say(flow, "it cannot be run again: its standard input was already read");

@@ -21,7 +21,7 @@ void flow_make_group(struct flow *flow, bool sandboxed)
 	wanted = cgroup_wanted(&limits);
 	/* A program at a terminal may own the screen, and must stand still while a person is asked
 	 * there. */
-	if (sandboxed && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && flow_is_attended())
+	if (sandboxed && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && terminal_is_attended())
 		wanted |= CGROUP_FREEZER;
 	if (wanted)
 		flow->group =

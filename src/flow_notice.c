@@ -95,3 +95,22 @@ void flow_notice_policy(struct flow *flow)
 			 "the project is not trusted; ward policy check",
 			 flow->policy->ignored.count);
 }
+
+/* Said each time: it is more than other commands get. */
+void flow_notice_profile(struct flow *flow)
+{
+	const struct request *request = flow->request;
+
+	if (!request->profile_implied)
+		return;
+	if (decide_profile_holds(request, flow->policy))
+		flow_say(flow,
+			 "%s runs with the profile of that name: its login, its own files, its API "
+			 "hosts; `ward policy show` has it",
+			 request->profile);
+	else
+		flow_say(flow,
+			 "the policy closes the network, so %s runs without the profile of that "
+			 "name; to take it: --profile %s",
+			 request->profile, request->profile);
+}

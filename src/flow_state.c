@@ -8,6 +8,7 @@ void flow_init(struct flow *flow, const struct request *request, struct result *
 {
 	*flow = (struct flow){.request = request,
 			      .result = result,
+			      .approver = &terminal_approver,
 			      .arena = arena_new(),
 			      .entry = ENTRY_NONE,
 			      .cache_slot = CACHE_SLOT_NONE,

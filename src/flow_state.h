@@ -7,6 +7,7 @@
 #include "decide/key.h"
 #include "decide/policy.h"
 #include "escalate/ask.h"
+#include "escalate/queue.h"
 #include "flow.h"
 #include "observe/observe.h"
 #include "record/audit.h"
@@ -28,6 +29,9 @@
 struct flow {
 	const struct request *request;
 	const struct audience *audience;
+	const struct approver *approver; /* who is asked first */
+	struct queue queue;		 /* where else questions are put, as long as one waits */
+	struct approver queued;
 	struct result *result;
 	struct arena *arena;
 	char *company, *quarantine; /* see struct observed */
@@ -96,6 +100,7 @@ void flow_notice_walls(struct flow *flow);
 bool flow_can_connect(const struct flow *flow);
 void flow_notice_environment(struct flow *flow);
 void flow_notice_policy(struct flow *flow);
+void flow_notice_profile(struct flow *flow);
 struct decision *flow_decided(struct flow *flow, const char *stage, const char *verdict,
 			      const char *source);
 struct event_run flow_event(const struct flow *flow);
@@ -103,6 +108,8 @@ int flow_record(struct flow *flow, const char *kind, json_t *body, struct error 
 int flow_record_start(struct flow *flow, struct error **ret_error);
 /* Rules and answers about a kind of command do not mean this one. */
 bool flow_is_altered(const struct request *request);
+/* One ground for that: the program that its name leads to lies where commands can write. */
+bool flow_is_own_program(const struct request *request);
 /* The policy that holds for the request; kept until it changes. */
 int flow_load_policy(const struct request *request, const char *state,
 		     const struct policy **ret_policy, struct error **ret_error);
@@ -125,6 +132,8 @@ void flow_warn_limits(struct flow *flow);
  * must know of them. */
 void flow_open_caches(struct flow *flow, struct sandbox *sandbox);
 void flow_note_caches(struct flow *flow);
+/* flow_caller.c: what the caller says of its request goes on record. */
+void flow_note_caller(struct flow *flow);
 /* flow_grants.c: reads the session's answers again where they have changed. Those that cannot be
  * read hold no longer. */
 void flow_recall(struct flow *flow);
@@ -132,8 +141,10 @@ void flow_recall(struct flow *flow);
 bool flow_answers_changed(void *data);
 bool flow_answer_holds(void *data, const char *grant);
 
-/* flow_ask.c: true if there is somebody at a terminal of ours. */
-bool flow_is_attended(void);
+/* flow_ask.c: true if there is somebody who could be asked. */
+bool flow_is_attended(const struct flow *flow);
+/* Questions that nobody here can answer wait elsewhere, for as long as the request says. */
+void flow_open_queue(struct flow *flow);
 /* True if whoever can answer may be asked while a call of the command waits. */
 bool flow_may_ask_in_place(const struct flow *flow);
 /* Puts a question, whose command, session and choices are filled in here, and settles the answer:
@@ -141,6 +152,19 @@ bool flow_may_ask_in_place(const struct flow *flow);
  * ANSWER_NOBODY, and nothing recorded, where nobody sits there. */
 int flow_put(struct flow *flow, const char *stage, struct ask *question, struct list *grants,
 	     struct answer *ret_answer, struct error **ret_error);
+/* flow_rules.c: the rules that the answers for good would write, as they are shown. They know no
+ * reasons, so there is none that allows what something speaks against; and none that would forbid a
+ * command for the sake of one thing that it wants. */
+struct offers {
+	char *file, *always, *never;
+	struct list extents;
+};
+/* kind: about what its first words say, else about exactly this in this directory. The question
+ * borrows what is found. */
+void offers_find(const struct flow *flow, bool kind, struct ask *question, struct offers *rules);
+void offers_done(struct offers *rules);
+/* The first half of a rule that would permit it, on one line. Caller frees. */
+char *flow_rule_hint(const struct flow *flow);
 /* flow_code.c: the code that a request runs, and the command with it left out; either may be NULL.
  * Caller frees. */
 void flow_show_code(const struct request *request, char **ret_command, char **ret_code);

@@ -292,7 +292,7 @@ static void tell_silenced(struct flow *flow)
 		return;
 	flow->told_silenced = true;
 	run_pause(flow->run);
-	tell_terminal(why);
+	flow->approver->tell(flow->approver->data, why);
 	run_resume(flow->run);
 	list_add(&flow->remarks, why);
 	list_add(&flow->result->warnings, why);

@@ -107,7 +107,7 @@ static int help(void)
 	       "person is asked by the agent, or refused. Files are judged by the rules about "
 	       "files. On any\n"
 	       "failure the call is refused, with exit status 2.\n\n"
-	       "docs/agents.md says how each agent is set up.\n");
+	       "`ward init` puts it into the settings of the agents on this machine.\n");
 	return output_end("hook", 0);
 }
 

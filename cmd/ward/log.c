@@ -49,43 +49,6 @@ static size_t terminal_width(void)
 	return size.ws_col;
 }
 
-/* The columns that a character fills on a terminal. */
-static size_t columns_of(unsigned code)
-{
-	static const struct {
-		unsigned first, last;
-	} wide[] = {
-		{0x1100, 0x115f},   {0x2e80, 0xa4cf},	{0xac00, 0xd7a3},   {0xf900, 0xfaff},
-		{0xfe30, 0xfe6f},   {0xff00, 0xff60},	{0xffe0, 0xffe6},   {0x1f300, 0x1f64f},
-		{0x1f680, 0x1f6ff}, {0x1f900, 0x1faff}, {0x20000, 0x3fffd},
-	};
-
-	for (size_t i = 0; i < ELEMENTS(wide); i++)
-		if (code >= wide[i].first && code <= wide[i].last)
-			return 2;
-	return 1;
-}
-
-/* Cuts escaped text to the width, with an ellipsis in place of what does not fit. */
-static void shorten(struct buffer *text, size_t width)
-{
-	size_t used = 0, fits = 0, size;
-
-	for (size_t at = 0; at < text->length; at += size) {
-		unsigned code = 0;
-
-		size = MAX(utf8_decode(text->data + at, text->length - at, &code), (size_t)1);
-		if (used + 1 <= width)
-			fits = at; /* an ellipsis could still stand here */
-		used += columns_of(code);
-		if (used > width) {
-			text->length = fits;
-			buffer_add_text(text, "\xe2\x80\xa6");
-			return;
-		}
-	}
-}
-
 static bool is_wanted(const struct listing *listing, const json_t *run)
 {
 	const char *agent = text_of(run, "agent"), *session = text_of(run, "session");
@@ -132,7 +95,7 @@ static void show_row(struct listing *listing, const json_t *run)
 		escape_for_terminal(&text, command, strlen(command));
 	before = (size_t)(14 + listing->id_width + 8 + 8 + 6 + 5 * 2);
 	if (listing->width > 0)
-		shorten(&text, listing->width > before + 20 ? listing->width - before : 20);
+		output_shorten(&text, listing->width > before + 20 ? listing->width - before : 20);
 	printf("%s\n", buffer_text(&text));
 }
 

@@ -18,6 +18,8 @@ const char options_help[] =
 	"  --read P               let it read P although P is masked by default\n"
 	"  --write P              let it write P as well: a file, a directory, a glob\n"
 	"  --read-only P          let it read P, but not write it\n"
+	"  --make P               let it make, replace and remove what P names, also before it is "
+	"there\n"
 	"  --deny P               mask P: a path or a glob such as '**/*.pem'\n"
 	"  --net none|restricted|full  the network: none (default), the hosts named, the host's\n"
 	"  --allow-host H         let it reach H: example.org:443, '*.example.org', 192.0.2.0/24,\n"
@@ -50,6 +52,9 @@ const char options_help[] =
 	"  --env K=V              set a variable\n"
 	"  --keep-env NAME        pass a variable on although its name looks secret\n"
 	"  --no-pty               no terminal for the command, even if ward has one\n"
+	"  --wait 10m             where nobody sits at a terminal: questions wait so long for "
+	"`ward "
+	"approve`\n"
 	"\n"
 	"limits: past one of them everything it started is ended, and the result names it\n"
 	"  --timeout 30s          time\n"
@@ -89,6 +94,7 @@ const struct option options_table[] = {
 	{"--read", LIST, offsetof(struct request, read)},
 	{"--write", LIST, offsetof(struct request, write)},
 	{"--read-only", LIST, offsetof(struct request, read_only)},
+	{"--make", LIST, offsetof(struct request, make)},
 	{"--deny", LIST, offsetof(struct request, deny)},
 	{"--allow-socket", LIST, offsetof(struct request, sockets)},
 	{"--allow-host", HOST, offsetof(struct request, allow_hosts)},
@@ -104,6 +110,7 @@ const struct option options_table[] = {
 	{"--processes", COUNT, offsetof(struct request, limits.processes)},
 	{"--disk", SIZE, offsetof(struct request, limits.disk)},
 	{"--output", SIZE, offsetof(struct request, limits.output)},
+	{"--wait", DURATION, offsetof(struct request, wait_ns)},
 	{"--timeout", DURATION, offsetof(struct request, limits.time_ns)},
 	{"--idle", DURATION, offsetof(struct request, limits.idle_ns)},
 	{"--files", COUNT, offsetof(struct request, limits.files)},

@@ -216,3 +216,39 @@ enum colour output_outcome(const json_t *run, char ret_text[static WORDS_TEXT])
 		snprintf(ret_text, WORDS_TEXT, "%lld", (long long)code);
 	return strcmp(ret_text, "0") == 0 ? COLOUR_GREEN : COLOUR_RED;
 }
+
+/* The columns that a character fills on a terminal. */
+static size_t columns_of(unsigned code)
+{
+	static const struct {
+		unsigned first, last;
+	} wide[] = {
+		{0x1100, 0x115f},   {0x2e80, 0xa4cf},	{0xac00, 0xd7a3},   {0xf900, 0xfaff},
+		{0xfe30, 0xfe6f},   {0xff00, 0xff60},	{0xffe0, 0xffe6},   {0x1f300, 0x1f64f},
+		{0x1f680, 0x1f6ff}, {0x1f900, 0x1faff}, {0x20000, 0x3fffd},
+	};
+
+	for (size_t i = 0; i < ELEMENTS(wide); i++)
+		if (code >= wide[i].first && code <= wide[i].last)
+			return 2;
+	return 1;
+}
+
+void output_shorten(struct buffer *text, size_t width)
+{
+	size_t used = 0, fits = 0, size;
+
+	for (size_t at = 0; at < text->length; at += size) {
+		unsigned code = 0;
+
+		size = MAX(utf8_decode(text->data + at, text->length - at, &code), (size_t)1);
+		if (used + 1 <= width)
+			fits = at; /* an ellipsis could still stand here */
+		used += columns_of(code);
+		if (used > width) {
+			text->length = fits;
+			buffer_add_text(text, "\xe2\x80\xa6");
+			return;
+		}
+	}
+}

@@ -190,6 +190,7 @@ static int show_flags(const struct words *words, struct error **ret_error)
 		return r == 1 ? 0 : r;
 	}
 	places.extra = flags.policy;
+	places.profile = flags.profile;
 	if (flags.workspace)
 		places.workspace = flags.workspace;
 	r = policy_load(&places, &policy, ret_error);
@@ -205,6 +206,7 @@ static int show_flags(const struct words *words, struct error **ret_error)
 
 static int show(const struct words *words, struct error **ret_error)
 {
+	struct policy_places places = words->places;
 	_cleanup_policy_ struct policy *policy = NULL;
 	int r;
 
@@ -214,7 +216,8 @@ static int show(const struct words *words, struct error **ret_error)
 		fail(ret_error, E_USAGE, "show takes no word such as '%s'", words->rest[0]);
 		return error_hint(ret_error, "`ward policy --help` lists what there is");
 	}
-	r = policy_load(&words->places, &policy, ret_error);
+	places.profile = "*";
+	r = policy_load(&places, &policy, ret_error);
 	if (r < 0)
 		return r;
 	if (words->json) {

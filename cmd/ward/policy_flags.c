@@ -12,6 +12,7 @@ static const struct {
 	{offsetof(struct sandbox_policy, read), offsetof(struct request, read)},
 	{offsetof(struct sandbox_policy, write), offsetof(struct request, write)},
 	{offsetof(struct sandbox_policy, read_only), offsetof(struct request, read_only)},
+	{offsetof(struct sandbox_policy, make), offsetof(struct request, make)},
 	{offsetof(struct sandbox_policy, deny), offsetof(struct request, deny)},
 	{offsetof(struct sandbox_policy, allow_hosts), offsetof(struct request, allow_hosts)},
 	{offsetof(struct sandbox_policy, deny_hosts), offsetof(struct request, deny_hosts)},
@@ -83,6 +84,7 @@ int policy_to_request(const struct policy *policy, const struct request *flags,
 	ret_request->level = flags->has_level ? flags->level : sandbox->level;
 	ret_request->network = flags->has_network ? flags->network : sandbox->network;
 	ret_request->approval = flags->has_approval ? flags->approval : policy->approval;
+	ret_request->wait_ns = flags->wait_ns ? flags->wait_ns : policy->wait_ns;
 	ret_request->trace_reads = flags->trace_reads || sandbox->trace_reads;
 	/* In a network of none nothing is open, and flags that say both contradict each other. */
 	if (ret_request->network == NETWORK_NONE) {

@@ -2,6 +2,7 @@
 /* The policy in force as text and as JSON. */
 #include "policy_show.h"
 #include "output.h"
+#include "../../src/decide/remember.h"
 #include "../../src/base/buffer.h"
 #include "../../src/request/text_json.h"
 
@@ -124,13 +125,14 @@ static void print_sandbox(const char *indent, const struct sandbox_policy *sandb
 	printf("%slevel: %s%s\n", indent, level_name(sandbox->level),
 	       sandbox->has_level ? "" : "  # default");
 	if (sandbox->read.count + sandbox->write.count + sandbox->read_only.count +
-		    sandbox->hold.count + sandbox->deny.count >
+		    sandbox->make.count + sandbox->hold.count + sandbox->deny.count >
 	    0)
 		printf("%sfiles:\n", indent);
 	print_list(deeper, "read", &sandbox->read);
 	print_list(deeper, "write", &sandbox->write);
 	print_list(deeper, "read_only", &sandbox->read_only);
 	print_list(deeper, "# read_only, by a file that may only narrow", &sandbox->hold);
+	print_list(deeper, "make", &sandbox->make);
 	print_list(deeper, "deny", &sandbox->deny);
 	printf("%snetwork:\n%smode: %s%s\n", indent, deeper, network_name(sandbox->network),
 	       sandbox->has_network ? "" : "  # default");
@@ -165,11 +167,39 @@ static void print_origin(const char *file, int line)
 	printf(":%d\n", line);
 }
 
+/* Words of a command may hold line breaks, and what cannot be seen. */
+static void print_escaped(const char *text)
+{
+	_cleanup_buffer_ struct buffer quoted = {0};
+
+	(void)remember_quote(&quoted, text); /* it was read from YAML */
+	output_text(COLOUR_NONE, buffer_text(&quoted));
+}
+
+static void print_words(const struct list *words)
+{
+	fputs("  - exactly: [", stdout);
+	for (size_t i = 0; i < words->count; i++) {
+		fputs(i ? ", " : "", stdout);
+		print_escaped(words->items[i]);
+	}
+	putchar(']');
+}
+
 static void print_rule(const struct rule *rule)
 {
-	fputs("  - command: ", stdout);
-	print_quoted(rule->pattern);
+	if (rule->exactly.count) {
+		print_words(&rule->exactly);
+	} else {
+		fputs("  - command: ", stdout);
+		print_quoted(rule->pattern);
+	}
 	print_origin(rule->file, rule->line);
+	if (rule->in) {
+		fputs("    in: ", stdout);
+		print_escaped(rule->in);
+		putchar('\n');
+	}
 	printf("    do: %s\n", verdict_name(rule->kind));
 	if (rule->why) {
 		fputs("    why: ", stdout);
@@ -177,6 +207,16 @@ static void print_rule(const struct rule *rule)
 		putchar('\n');
 	}
 	print_list("    ", "permissions", &rule->permissions);
+}
+
+static void print_caller(const struct caller_rule *rule)
+{
+	fputs("  - program: ", stdout);
+	print_quoted(rule->program);
+	print_origin(rule->file, rule->line);
+	if (rule->has_uid)
+		printf("    uid: %u\n", rule->uid);
+	printf("    may: [%s]\n", rule->approve ? "approve" : "");
 }
 
 void policy_print(const struct policy *policy)
@@ -191,8 +231,11 @@ void policy_print(const struct policy *policy)
 		output_text(COLOUR_YELLOW, policy->warnings.items[i]);
 		putchar('\n');
 	}
-	printf("version: 1\napproval: %s%s\nsandbox:\n", approval_name(policy->approval),
+	printf("version: 1\napproval: %s%s\n", approval_name(policy->approval),
 	       policy->has_approval ? "" : "  # default");
+	if (policy->wait_ns)
+		printf("wait: %.17g\n", (double)policy->wait_ns / 1e9);
+	puts("sandbox:");
 	print_sandbox("  ", &policy->sandbox);
 	puts("profiles:");
 	for (size_t i = 0; i < policy->profile_count; i++) {
@@ -200,6 +243,10 @@ void policy_print(const struct policy *policy)
 		print_origin(policy->profiles[i].file, policy->profiles[i].line);
 		print_sandbox("    ", &policy->profiles[i].sandbox);
 	}
+	if (policy->caller_count)
+		puts("callers:");
+	for (size_t i = 0; i < policy->caller_count; i++)
+		print_caller(&policy->callers[i]);
 	if (policy->rule_count)
 		puts("rules:");
 	for (size_t i = 0; i < policy->rule_count; i++)
@@ -224,6 +271,7 @@ static json_t *sandbox_object(const struct sandbox_policy *sandbox)
 	json_put_list(files, "write", &sandbox->write);
 	json_put_list(files, "read_only", &sandbox->read_only);
 	json_put_list(files, "hold", &sandbox->hold);
+	json_put_list(files, "make", &sandbox->make);
 	json_put_list(files, "deny", &sandbox->deny);
 	json_put(object, "files", files);
 	json_put_text(network, "mode", network_name(sandbox->network));
@@ -247,12 +295,14 @@ static json_t *sandbox_object(const struct sandbox_policy *sandbox)
 
 json_t *policy_object(const struct policy *policy)
 {
-	json_t *object = json_object(), *profiles = json_object(), *rules = json_array();
+	json_t *object = json_object(), *profiles = json_object(), *rules = json_array(),
+	       *callers = json_array();
 
 	json_put(object, "version", json_integer(1));
 	json_put(object, "configured", json_boolean(policy->configured));
 	json_put_list(object, "files", &policy->files);
 	json_put_text(object, "approval", approval_name(policy->approval));
+	json_put(object, "wait_ms", json_real((double)policy->wait_ns / 1e6));
 	json_put(object, "sandbox", sandbox_object(&policy->sandbox));
 	for (size_t i = 0; i < policy->profile_count; i++) {
 		const struct profile *profile = &policy->profiles[i];
@@ -267,7 +317,12 @@ json_t *policy_object(const struct policy *policy)
 		const struct rule *rule = &policy->rules[i];
 		json_t *entry = json_object();
 
-		json_put_text(entry, "command", rule->pattern);
+		if (rule->exactly.count)
+			json_put_list(entry, "exactly", &rule->exactly);
+		else
+			json_put_text(entry, "command", rule->pattern);
+		if (rule->in)
+			json_put_text(entry, "in", rule->in);
 		json_put_text(entry, "do", verdict_name(rule->kind));
 		json_put_text(entry, "why", rule->why);
 		json_put_list(entry, "permissions", &rule->permissions);
@@ -277,6 +332,18 @@ json_t *policy_object(const struct policy *policy)
 		json_array_append_new(rules, entry);
 	}
 	json_put(object, "rules", rules);
+	for (size_t i = 0; i < policy->caller_count; i++) {
+		const struct caller_rule *rule = &policy->callers[i];
+		json_t *entry = json_object();
+
+		json_put_text(entry, "program", rule->program);
+		json_put(entry, "uid", rule->has_uid ? json_integer(rule->uid) : json_null());
+		json_put(entry, "approve", json_boolean(rule->approve));
+		json_put_text(entry, "file", rule->file);
+		json_put(entry, "line", json_integer(rule->line));
+		json_array_append_new(callers, entry);
+	}
+	json_put(object, "callers", callers);
 	json_put_list(object, "warnings", &policy->warnings);
 	return object;
 }

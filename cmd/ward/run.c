@@ -79,6 +79,8 @@ int verb_run(int argc, char **argv)
 		       options_help);
 		return output_end("run", 0);
 	}
+	if (r == 0)
+		flow_imply_profile(&request);
 	if (r < 0)
 		result.error = STEAL(error);
 	else

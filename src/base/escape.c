@@ -53,7 +53,7 @@ static const struct {
 	{0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
 };
 
-static bool is_hidden(unsigned code)
+bool escape_is_hidden(unsigned code)
 {
 	for (size_t i = 0; i < ELEMENTS(hidden); i++)
 		if (code >= hidden[i].first && code <= hidden[i].last)
@@ -76,7 +76,7 @@ void escape_for_terminal(struct buffer *buffer, const char *text, size_t length)
 			buffer_add_text(buffer, "\\n");
 		} else if (code == '\t') {
 			buffer_add_text(buffer, "\\t");
-		} else if (is_hidden(code)) {
+		} else if (escape_is_hidden(code)) {
 			buffer_printf(buffer, code < 0x100 ? "\\x%02x" : "\\u{%04x}", code);
 		} else {
 			buffer_add(buffer, text + i, size);

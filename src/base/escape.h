@@ -16,5 +16,7 @@ void escape_for_bash(struct buffer *buffer, const char *text);
 /* Valid UTF-8 with U+FFFD for each broken sequence and for NUL; *ret_lossy says whether any stood
  * in. Caller frees. */
 char *escape_to_utf8(const char *text, size_t length, bool *ret_lossy);
+/* It cannot be seen, or changes how the text around it looks. */
+bool escape_is_hidden(unsigned code);
 /* The length of the valid UTF-8 sequence at text, and its code point; 0 where there is none. */
 size_t utf8_decode(const char *text, size_t length, unsigned *ret_code);

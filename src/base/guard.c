@@ -12,24 +12,28 @@
 
 /* Run by a shell, a session or a program at its next start. */
 static const char *const closed_files[] = {
-	".ward.yaml",	".bashrc",	 ".bash_profile", ".bash_login",
-	".bash_logout", ".bash_aliases", ".profile",	  ".zshrc",
-	".zshenv",	".zprofile",	 ".zlogin",	  ".zlogout",
-	".kshrc",	".cshrc",	 ".tcshrc",	  ".login",
-	".xprofile",	".xinitrc",	 ".xsession",	  ".xsessionrc",
-	".gitconfig",	".mcp.json",	 "opencode.json", "opencode.jsonc",
+	".ward.yaml",	 ".bashrc",   ".bash_profile", ".bash_login",	 ".bash_logout",
+	".bash_aliases", ".profile",  ".zshrc",	       ".zshenv",	 ".zprofile",
+	".zlogin",	 ".zlogout",  ".kshrc",	       ".cshrc",	 ".tcshrc",
+	".login",	 ".xprofile", ".xinitrc",      ".xsession",	 ".xsessionrc",
+	".gitconfig",	 ".mcp.json", "opencode.json", "opencode.jsonc", ".claude.json",
 	"commondir", /* makes any directory beside it a worktree of another repository */
 };
 
 static const char *const vscode[] = {"settings.json", "tasks.json", "launch.json", "mcp.json",
 				     NULL};
-static const char *const claude[] = {"settings.json", "settings.local.json",
-				     "hooks",	      "commands",
-				     "agents",	      "skills",
-				     "plugins",	      NULL};
+static const char *const claude[] = {"settings.json",	"settings.local.json",
+				     "hooks",		"commands",
+				     "agents",		"skills",
+				     "plugins",		"local",
+				     "shell-snapshots", "session-env",
+				     "chrome",		NULL};
 static const char *const cursor[] = {"mcp.json",	 "hooks.json",	  "hooks",
 				     "environment.json", "settings.json", NULL};
-static const char *const gemini[] = {"settings.json", "extensions", "commands", ".env", NULL};
+static const char *const gemini[] = {
+	"settings.json",      "extensions", "commands", ".env",	 "bin",
+	"policies",	      "agents",	    "skills",	"hooks", "trustedFolders.json",
+	"trusted_hooks.json", "system.md",  NULL};
 static const char *const windsurf[] = {"hooks.json", "hooks", "mcp_config.json", "settings.json",
 				       NULL};
 static const char *const opencode[] = {"opencode.json", "opencode.jsonc", "plugin",  "plugins",

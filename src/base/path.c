@@ -81,7 +81,7 @@ char *path_expand(const char *path, char *name, size_t size, const char **ret_fa
 	while (*path) {
 		bool braces = path[0] == '$' && path[1] == '{';
 		const char *begin = path + 1 + braces, *value;
-		size_t length = 0;
+		size_t length = 0, otherwise = 0;
 
 		if (*path == '$')
 			while (begin[length] == '_' || isalpha((unsigned char)begin[length]) ||
@@ -93,18 +93,45 @@ char *path_expand(const char *path, char *name, size_t size, const char **ret_fa
 		}
 		snprintf(name, size, "%.*s", (int)length, begin);
 		value = getenv(name);
-		*ret_fault = length == 0 || length >= size || (braces && begin[length] != '}')
+		/* ${NAME:-PATH}: the path where there is none. */
+		if (braces && strncmp(begin + length, ":-", 2) == 0)
+			otherwise = strcspn(begin + length, "}");
+		*ret_fault = length == 0 || length >= size ||
+					     (braces && begin[length + otherwise] != '}')
 				     ? "is not the name of a variable"
-			     : !value		    ? "is not set"
-			     : !*value		    ? "is empty"
-			     : path_has_glob(value) ? "holds a character of patterns"
-						    : NULL;
+			     : otherwise && (!value || !*value) ? NULL
+			     : !value				? "is not set"
+			     : !*value				? "is empty"
+			     : path_has_glob(value)		? "holds a character of patterns"
+								: NULL;
 		if (*ret_fault)
 			return NULL;
-		buffer_add_text(&text, value);
-		path = begin + length + braces;
+		if (otherwise && (!value || !*value))
+			buffer_add(&text, begin + length + 2, otherwise - 2);
+		else
+			buffer_add_text(&text, value);
+		path = begin + length + otherwise + braces;
 	}
 	return buffer_steal(&text);
+}
+
+bool path_names_one_place(const char *pattern)
+{
+	size_t length = strlen(pattern);
+	_cleanup_free_ char *whole =
+		strndup(pattern, length > 3 && strcmp(pattern + length - 3, "/**") == 0 ? length - 3
+											: length);
+	char *slash = whole ? strrchr(whole, '/') : NULL;
+	bool tree = whole && strlen(whole) < length;
+	_cleanup_free_ char *plain = NULL;
+
+	if (!tree && slash)
+		*slash = '\0';
+	else if (!tree)
+		return true;
+	/* A class of one is no glob. */
+	plain = path_unescape(whole);
+	return plain != NULL;
 }
 
 bool path_is_under(const char *path, const char *directory)
@@ -343,4 +370,21 @@ int path_real(const char *path, char ret_real[static PATH_MAX], struct stat *ret
 		}
 	}
 	return realpath(path, ret_real) ? lstat(ret_real, ret_st) : -1;
+}
+
+char *path_repository(const char *directory, const char *home)
+{
+	char *part = strdup(directory);
+
+	for (struct stat st; part;) {
+		_cleanup_free_ char *git = path_resolve(part, NULL, ".git");
+
+		if (lstat(git, &st) == 0)
+			return part;
+		*strrchr(part, '/') = '\0';
+		if (!*part || (home && strcmp(part, home) == 0))
+			break;
+	}
+	free(part);
+	return strdup(directory);
 }

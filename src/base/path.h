@@ -12,8 +12,8 @@
 char *path_normalise(const char *path);
 /* path if it is absolute, else base/path; normalised; "~" and "~/x" are home's. Caller frees. */
 char *path_resolve(const char *base, const char *home, const char *path);
-/* $NAME and ${NAME} replaced by the variables' values; a $ before anything else is itself. Caller
- * frees. NULL with *ret_fault: what is wrong, for a sentence that begins with the variable's name,
+/* $NAME and ${NAME} replaced by the variables' values, ${NAME:-PATH} by the path where there is no
+ * value; a $ before anything else is itself. Caller frees. NULL with *ret_fault: what is wrong, for a sentence that begins with the variable's name,
  * which is put into name (at most its size). */
 char *path_expand(const char *path, char *name, size_t size, const char **ret_fault);
 /* True if path is directory itself or lies below it; both absolute and normalised. */
@@ -41,8 +41,13 @@ char *path_unescape(const char *pattern);
 /* The part of a pattern before its first component with a glob: "/a/b" of "/a/b/x*". Caller frees.
  */
 char *path_fixed_part(const char *pattern);
+/* True if no component but the last has a glob, the component of two stars at its end aside. */
+bool path_names_one_place(const char *pattern);
 const char *path_last(const char *path);
 
 /* realpath() that asks first whether there is a link on the way at all: mostly there is none, and
  * one call tells. *ret_st is what lies there. errno on failure. */
 int path_real(const char *path, char ret_real[static PATH_MAX], struct stat *ret_st);
+/* The repository around a directory, which is resolved; the directory itself where there is none
+ * below `home` (may be NULL) or the root. Caller frees. */
+char *path_repository(const char *directory, const char *home);

@@ -23,7 +23,7 @@ static const struct {
 struct ruling approve_first(enum approval approval, const struct standing *standing)
 {
 	bool allowed = standing->has_rule && standing->rule == VERDICT_ALLOW;
-	bool opposed = standing->class == CLASS_ASK ||
+	bool opposed = standing->class == CLASS_ASK || standing->wants_approval ||
 		       (standing->has_rule && standing->rule == VERDICT_ASK);
 
 	if (standing->has_rule && standing->rule == VERDICT_DENY)
@@ -41,6 +41,8 @@ struct ruling approve_first(enum approval approval, const struct standing *stand
 		return (struct ruling){VERDICT_ALLOW, "rule"};
 	if (standing->approved)
 		return (struct ruling){VERDICT_ALLOW, "cache"};
+	if (standing->vouched)
+		return (struct ruling){VERDICT_ALLOW, "caller"};
 	if (opposed)
 		return (struct ruling){matrix[approval].opposed,
 				       standing->has_rule ? "rule" : "default"};

@@ -14,6 +14,8 @@ struct standing {
 	bool has_rule;		/* a rule of the policy names it */
 	enum verdict_kind rule; /* and says this */
 	bool certain;		/* a rule that refuses does so whatever is only known later */
+	bool wants_approval;	/* whoever sends it wants a yes to it */
+	bool vouched;		/* a caller whose word counts says that there was one */
 	bool approved;		/* a yes that still holds covers it */
 	bool refused;		/* a no that still holds covers it */
 	bool only_reads;
@@ -25,7 +27,7 @@ struct standing {
 
 struct ruling {
 	enum verdict_kind kind;
-	const char *source; /* rule, cache, default */
+	const char *source; /* rule, cache, caller, default */
 };
 
 /* Whether nothing would run under wanted that is asked about or refused under now. */

@@ -19,14 +19,14 @@ int policy_current(const struct policy_places *places, const struct policy **ret
 		   struct error **ret_error)
 {
 	static struct {
-		char *workspace, *extra, *state;
+		char *workspace, *extra, *state, *profile;
 		struct policy *policy;
 	} last;
 	int r;
 
 	if (last.policy && is_same(last.workspace, places->workspace) &&
 	    is_same(last.extra, places->extra) && is_same(last.state, places->state) &&
-	    policy_is_current(last.policy)) {
+	    is_same(last.profile, places->profile) && policy_is_current(last.policy)) {
 		*ret_policy = last.policy;
 		return 0;
 	}
@@ -34,10 +34,12 @@ int policy_current(const struct policy_places *places, const struct policy **ret
 	free(last.workspace);
 	free(last.extra);
 	free(last.state);
+	free(last.profile);
 	last.policy = NULL;
 	last.workspace = copy(places->workspace);
 	last.extra = copy(places->extra);
 	last.state = copy(places->state);
+	last.profile = copy(places->profile);
 	r = policy_load(places, &last.policy, ret_error);
 	if (r == 0)
 		*ret_policy = last.policy;

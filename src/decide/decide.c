@@ -3,6 +3,7 @@
  * flags are the caller's own word and are laid over the policy. */
 #include "decide.h"
 #include "caches.h"
+#include "exact.h"
 #include "network.h"
 #include "permissions.h"
 #include "policy.h"
@@ -91,14 +92,22 @@ static bool is_allowed_in_parts(const struct matter *matter)
 	return true;
 }
 
-/* What the policy's rules say of the whole plan: the strongest word about any of its commands; an
- * allow counts for the whole only where every command has one. */
+/* The rule for exactly this request. */
+static const struct rule *match_exactly(const struct matter *matter)
+{
+	return policy_match_exactly(matter->policy, matter->request, matter->own_program);
+}
+
+/* What the policy's rules say of the whole plan: the strongest word about it as it stands or about
+ * any of its commands. An allow for a command counts for the whole only where every command has
+ * one. */
 static void consult(const struct matter *matter, struct standing *standing,
 		    const struct rule **ret_rule)
 {
 	bool all = matter->plan->count > 0 && !matter->plan->opaque;
-	const struct rule *found = NULL;
+	const struct rule *exact = match_exactly(matter), *found = exact;
 
+	standing->certain = exact && exact->kind == VERDICT_DENY;
 	for (size_t i = 0; i < matter->plan->count; i++) {
 		const struct command *command = &matter->plan->commands[i];
 		const struct rule *match = policy_match(matter->policy, command, 0);
@@ -114,7 +123,7 @@ static void consult(const struct matter *matter, struct standing *standing,
 	}
 	if (!found)
 		return;
-	if (found->kind == VERDICT_ALLOW && (!all || matter->altered)) {
+	if (found->kind == VERDICT_ALLOW && found != exact && (!all || matter->altered)) {
 		if (is_allowed_in_parts(matter))
 			standing->class = CLASS_SAFE;
 		return;
@@ -139,17 +148,21 @@ static bool rules_give(const struct matter *matter, const char *permission)
 	return true;
 }
 
-/* Permissions that come with the rules of the plan's commands. */
+/* Permissions that come with the rules of the plan's commands, and with that for the whole. */
 static void collect_rules(const struct matter *matter, struct list *permissions)
 {
-	const struct rule *match;
+	const struct rule *match = matter->policy ? match_exactly(matter) : NULL;
 
+	for (size_t p = 0; match && p < match->permissions.count; p++)
+		if (strcmp(match->permissions.items[p], "unsandboxed") != 0)
+			list_add(permissions, match->permissions.items[p]);
 	if (!matter->policy || matter->plan->count == 0 || matter->plan->opaque || matter->altered)
 		return;
 	match = policy_match(matter->policy, &matter->plan->commands[0], 0);
 	for (size_t p = 0; match && p < match->permissions.count; p++)
 		if (strcmp(match->permissions.items[p], "unsandboxed") != 0 &&
-		    rules_give(matter, match->permissions.items[p]))
+		    rules_give(matter, match->permissions.items[p]) &&
+		    !list_has(permissions, match->permissions.items[p]))
 			list_add(permissions, match->permissions.items[p]);
 }
 
@@ -177,7 +190,10 @@ static void give_reason(const struct matter *matter, const struct standing *stan
 		 asprintf(&verdict->reason, "the rule '%s' of the policy", rule->pattern) < 0)
 		abort();
 	else if (!verdict->reason)
-		verdict->reason = strdup(first ? first : "every command is asked about");
+		verdict->reason = strdup(first ? first
+					 : matter->request->requires_approval
+						 ? "whoever sends it wants a yes to it"
+						 : "every command is asked about");
 }
 
 /* True if the policy gives it anyway: the path lies in the workspace or below what a list names. */
@@ -213,6 +229,7 @@ static void collect_wishes(const struct matter *matter, const struct sandbox_pol
 		const char *operation;
 	} lists[] = {{&request->read, &policy->read, "read"},
 		     {&request->write, &policy->write, "write"},
+		     {&request->make, &policy->make, "write"},
 		     {&request->sockets, &policy->sockets, "unix"},
 		     {&request->keep_environment, &policy->keep_env, "secret"},
 		     {&request->allow_calls, &policy->allow_calls, "syscall"}};
@@ -228,7 +245,7 @@ static void collect_wishes(const struct matter *matter, const struct sandbox_pol
 	/* The rules of a project hold for the directory that they lie in. */
 	if (request->bound && strcmp(request->bound, request->workspace) != 0)
 		list_add_printf(wishes, "workspace %s", request->workspace);
-	if (request->profile && strcmp(request->profile, "agent") != 0 &&
+	if (request->profile && !request->profile_bound && strcmp(request->profile, "agent") != 0 &&
 	    strcmp(request->profile, "code") != 0 && !decide_is_networked_code(request))
 		list_add_printf(wishes, "profile %s", request->profile);
 	for (size_t l = 0; l < ELEMENTS(lists); l++)
@@ -263,6 +280,12 @@ static bool is_granted(const struct matter *matter, const struct rule *rule, con
 	return false;
 }
 
+bool decide_is_vouched(const struct request *request, const struct policy *policy)
+{
+	return (request->approved || request->approved_by_policy) && policy &&
+	       policy_caller(policy, request);
+}
+
 static void weigh(const struct matter *matter, const struct sandbox_policy *policy,
 		  bool none_by_policy, struct verdict *verdict)
 {
@@ -272,6 +295,8 @@ static void weigh(const struct matter *matter, const struct sandbox_policy *poli
 		.class = matter->assessment->class,
 		.only_reads = matter->assessment->only_reads,
 		.none_by_policy = none_by_policy,
+		.wants_approval = matter->request->requires_approval,
+		.vouched = decide_is_vouched(matter->request, matter->policy),
 	};
 	struct ruling ruling;
 
@@ -354,6 +379,13 @@ static enum caches choose_caches(const struct request *request, const struct san
 	return request->caches;
 }
 
+bool decide_profile_holds(const struct request *request, const struct policy *policy)
+{
+	return request->profile && policy &&
+	       !(request->profile_implied && policy->sandbox.has_network &&
+		 policy->sandbox.network == NETWORK_NONE);
+}
+
 int decide(const struct matter *matter, struct verdict *ret_verdict, struct error **ret_error)
 {
 	static const struct sandbox_policy nothing;
@@ -364,9 +396,8 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 	bool none_by_policy;
 	int r = 0;
 
-	if (request->profile &&
-	    (!matter->policy ||
-	     (r = policy_profile(matter->policy, request->profile, &policy, ret_error)) < 0))
+	if (decide_profile_holds(request, matter->policy) &&
+	    (r = policy_profile(matter->policy, request->profile, &policy, ret_error)) < 0)
 		return r;
 	if ((r = network_check_request(request, ret_error)) < 0)
 		return r;
@@ -383,6 +414,8 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 		list_add(&verdict.require, policy->require.items[i]);
 	for (size_t i = 0; i < request->require.count; i++)
 		list_add(&verdict.require, request->require.items[i]);
+	verdict.wait_ns =
+		request->wait_ns || !matter->policy ? request->wait_ns : matter->policy->wait_ns;
 	verdict.trace_reads = policy->trace_reads || request->trace_reads;
 	collect_rules(matter, &verdict.brought);
 	weigh(matter, policy, none_by_policy, &verdict);

@@ -51,6 +51,7 @@ struct verdict {
 	char *rule;	     /* "file:line" of the rule behind it; NULL: none */
 	struct limits limits;
 	struct list require; /* walls without which nothing runs */
+	uint64_t wait_ns;    /* for an answer from elsewhere, where nobody is here; 0: not at all */
 	bool trace_reads;    /* what is read is shown to the supervisor, too */
 	struct permissions permissions;
 };
@@ -72,6 +73,13 @@ struct policy;
 #define CODE_NET "code-net"
 bool decide_is_networked_code(const struct request *request);
 
+/* True if the request says that it was approved, and comes from a caller whose word counts. */
+bool decide_is_vouched(const struct request *request, const struct policy *policy);
+
+/* False for a profile that nobody named where the policy says that there is to be no network: that
+ * was said, and the profile was not. */
+bool decide_profile_holds(const struct request *request, const struct policy *policy);
+
 /* Everything that is looked at. Borrowed. */
 struct matter {
 	const struct request *request;
@@ -84,6 +92,7 @@ struct matter {
 	const char *exact_key; /* and one about exactly this */
 	bool altered; /* variables, shell or program are not the common ones: rules and answers for
 			 a kind of command do not mean it */
+	bool own_program;	     /* that alone: the name leads to what commands can write */
 	const struct grants *grants; /* the session's answers so far; may be NULL */
 	const struct list *granted;  /* permissions that answers during this run gave */
 	const struct list *kept;     /* those of them that are remembered: among the grants as long
@@ -100,6 +109,8 @@ void verdict_done(struct verdict *verdict);
 /* The mode as people say it: one of the sandbox's own in which everything is open is full. */
 enum network verdict_reach(const struct verdict *verdict);
 
+/* Whether it looks like one by its name. */
+bool decide_is_secret_variable(const char *name);
 /* Fills environment and dropped. */
 void decide_environment(const struct request *request, const struct surroundings *surroundings,
 			enum level level, const struct list *keep, const struct list *set,

@@ -16,6 +16,11 @@ static bool in_table(const char *const *table, const char *name)
 	return false;
 }
 
+bool decide_is_secret_variable(const char *name)
+{
+	return in_table(secret_variables, name);
+}
+
 /* TMPDIR and its kin must not point where nothing can be written. */
 static bool leads_to_closed_directory(const char *name, const char *value,
 				      const struct permissions *permissions)
@@ -67,7 +72,7 @@ void decide_environment(const struct request *request, const struct surroundings
 			continue;
 		if (sandboxed && !kept && leads_to_closed_directory(name, equals + 1, permissions))
 			continue;
-		if (sandboxed && !kept && in_table(secret_variables, name)) {
+		if (sandboxed && !kept && decide_is_secret_variable(name)) {
 			list_add(&permissions->dropped, name);
 			continue;
 		}

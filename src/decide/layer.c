@@ -124,6 +124,7 @@ static int read_files(struct reading *reading, const struct node *node, enum set
 	static const struct key keys[] = {{"read", read_list, SET_READ},
 					  {"write", read_list, SET_WRITE},
 					  {"read_only", read_list, SET_READ_ONLY},
+					  {"make", read_list, SET_MAKE},
 					  {"deny", read_list, SET_DENY}};
 
 	(void)kind;
@@ -280,9 +281,13 @@ int layer_parse(const char *text, size_t length, const char *name, const struct 
 		const char *home, struct layer **ret_layer, struct error **ret_error)
 {
 	static const struct key keys[] = {
-		{"version", read_version, 0}, {"approval", read_value, SET_APPROVAL},
-		{"sandbox", read_sandbox, 0}, {"profiles", read_profiles, SET_PROFILE},
+		{"version", read_version, 0},
+		{"approval", read_value, SET_APPROVAL},
+		{"wait", read_value, SET_WAIT},
+		{"sandbox", read_sandbox, 0},
+		{"profiles", read_profiles, SET_PROFILE},
 		{"rules", read_rules, 0},
+		{"callers", read_callers, 0},
 	};
 	_cleanup_error_ struct error *error = NULL;
 	__attribute__((cleanup(read_done))) struct reading reading = {
@@ -305,7 +310,7 @@ int layer_parse(const char *text, size_t length, const char *name, const struct 
 	}
 	if (r == 0 && root)
 		r = read_map(&reading, root, keys, ELEMENTS(keys), "a policy");
-	if (r == 0 && layer->count == 0 && layer->rule_count == 0)
+	if (r == 0 && layer->count == 0 && layer->rule_count == 0 && layer->caller_count == 0)
 		read_warn_at(layer, 1, 1, "the file says nothing");
 	if (r < 0) {
 		layer_free(layer);
@@ -329,6 +334,9 @@ void layer_free(struct layer *layer)
 	}
 	for (size_t i = 0; i < layer->rule_count; i++)
 		rule_done(&layer->rules[i]);
+	for (size_t i = 0; i < layer->caller_count; i++)
+		caller_rule_done(&layer->callers[i]);
+	free(layer->callers);
 	free(layer->settings);
 	free(layer->rules);
 	free(layer->file);

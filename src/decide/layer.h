@@ -9,12 +9,14 @@
 
 enum setting_kind {
 	SET_APPROVAL,
+	SET_WAIT,
 	SET_LEVEL,
 	SET_NETWORK,
 	SET_CACHES,
 	SET_READ,
 	SET_WRITE,
 	SET_READ_ONLY,
+	SET_MAKE,
 	SET_DENY,
 	SET_ALLOW_HOST,
 	SET_DENY_HOST,
@@ -49,10 +51,14 @@ struct setting {
 struct layer {
 	char *file;
 	bool trusted;
+	bool built_in; /* no file of anybody's */
 	struct setting *settings;
 	size_t count, room;
 	struct rule *rules;
 	size_t rule_count;
+	struct caller_rule *callers;
+	size_t caller_count;
+	bool names_callers; /* the system's file, or the user's */
 	struct list warnings;
 };
 
@@ -61,6 +67,7 @@ int layer_parse(const char *text, size_t length, const char *name, const struct 
 		const char *home, struct layer **ret_layer, struct error **ret_error);
 void layer_free(struct layer *layer);
 void rule_done(struct rule *rule);
+void caller_rule_done(struct caller_rule *rule);
 /* Whether the rule matches, as strictly as its kind wants. */
 bool rule_matches(const struct rule *rule, const struct command *command, size_t first,
 		  const char *home);

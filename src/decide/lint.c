@@ -14,6 +14,8 @@ static size_t word_count(const struct rule *rule)
 {
 	const struct pattern *pattern = rule->compiled;
 
+	if (!pattern)
+		return rule->exactly.count;
 	return 1 + pattern->operands.count + pattern->options.count + pattern->targets.count +
 	       pattern->assignments.count;
 }
@@ -27,6 +29,21 @@ static bool comes_first(const struct rule *one, const struct rule *other)
 	return one < other;
 }
 
+/* An exact rule and a pattern are about different things: a command, and the parts of one. */
+static bool rule_covers(const struct rule *general, const struct rule *special)
+{
+	if (general->compiled && special->compiled)
+		return pattern_covers(general->compiled, special->compiled);
+	if (general->compiled || special->compiled ||
+	    general->exactly.count != special->exactly.count ||
+	    (general->in && (!special->in || strcmp(general->in, special->in) != 0)))
+		return false;
+	for (size_t i = 0; i < general->exactly.count; i++)
+		if (strcmp(general->exactly.items[i], special->exactly.items[i]) != 0)
+			return false;
+	return true;
+}
+
 static void lint_covered(struct policy *policy, const struct rule *rule, size_t *left)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
@@ -38,7 +55,7 @@ static void lint_covered(struct policy *policy, const struct rule *rule, size_t 
 		if (cost > *left)
 			return;
 		*left -= cost;
-		if (!pattern_covers(other->compiled, rule->compiled))
+		if (!rule_covers(other, rule))
 			continue;
 		list_add_printf(&policy->warnings,
 				"%s:%d:1: the rule for '%s' never applies: %s:%d says %s for '%s'",

@@ -26,6 +26,7 @@ static struct list *list_of(struct sandbox_policy *sandbox, enum setting_kind ki
 		[SET_READ] = offsetof(struct sandbox_policy, read),
 		[SET_WRITE] = offsetof(struct sandbox_policy, write),
 		[SET_READ_ONLY] = offsetof(struct sandbox_policy, read_only),
+		[SET_MAKE] = offsetof(struct sandbox_policy, make),
 		[SET_DENY] = offsetof(struct sandbox_policy, deny),
 		[SET_ALLOW_HOST] = offsetof(struct sandbox_policy, allow_hosts),
 		[SET_DENY_HOST] = offsetof(struct sandbox_policy, deny_hosts),
@@ -84,6 +85,11 @@ static struct profile *want_profile(struct policy *policy, const char *name)
 	profile = &policy->profiles[policy->profile_count++];
 	*profile = (struct profile){.name = copy(name)};
 	return profile;
+}
+
+void merge_name_profile(struct policy *policy, const char *name)
+{
+	(void)want_profile(policy, name);
 }
 
 static uint64_t number_of(int (*parse)(const char *, uint64_t *, struct error **), const char *text)
@@ -260,6 +266,8 @@ static void apply(struct policy *policy, struct sandbox_policy *target,
 	} else if (setting->kind == SET_APPROVAL) {
 		policy->has_approval = true;
 		policy->approval = (enum approval)setting->number;
+	} else if (setting->kind == SET_WAIT) {
+		policy->wait_ns = setting->number;
 	} else if (setting->kind == SET_LEVEL) {
 		target->has_level = true;
 		target->level = (enum level)setting->number;
@@ -292,7 +300,7 @@ static void merge_setting(struct policy *policy, const struct layer *layer,
 
 	if (layer->trusted || narrows(policy, profile, setting)) {
 		apply(policy, target, setting, layer->trusted);
-		if (profile) {
+		if (profile && !layer->built_in) {
 			free(profile->file);
 			profile->file = copy(layer->file);
 			profile->line = setting->line;
@@ -302,9 +310,9 @@ static void merge_setting(struct policy *policy, const struct layer *layer,
 	if (!remedy || holds_already(policy, target, setting))
 		return;
 	if (asprintf(&what, "%s%s%s%s %s",
-		     profile			     ? "profiles."
-		     : setting->kind == SET_APPROVAL ? ""
-						     : "sandbox.",
+		     profile							  ? "profiles."
+		     : setting->kind == SET_APPROVAL || setting->kind == SET_WAIT ? ""
+										  : "sandbox.",
 		     profile ? profile->name : "", profile ? "." : "", setting_name(setting->kind),
 		     setting->text) < 0)
 		abort();
@@ -340,6 +348,20 @@ static void merge_rule(struct policy *policy, const struct layer *layer, struct 
 	*rule = (struct rule){0};
 }
 
+static void merge_caller(struct policy *policy, const struct layer *layer, struct caller_rule *rule)
+{
+	if (!layer->names_callers) {
+		list_add_printf(
+			&policy->warnings,
+			"%s:%d:1: ignored: callers are named by the system's and the user's "
+			"own file only",
+			layer->file, rule->line);
+		return;
+	}
+	policy->callers[policy->caller_count++] = *rule;
+	*rule = (struct caller_rule){0};
+}
+
 void merge_layer(struct policy *policy, struct layer *layer, int number, const char *remedy)
 {
 	policy->configured = true;
@@ -352,6 +374,13 @@ void merge_layer(struct policy *policy, struct layer *layer, int number, const c
 				     sizeof(*policy->rules));
 	if (!policy->rules)
 		abort();
+	policy->callers =
+		reallocarray(policy->callers, policy->caller_count + layer->caller_count + 1,
+			     sizeof(*policy->callers));
+	if (!policy->callers)
+		abort();
+	for (size_t i = 0; i < layer->caller_count; i++)
+		merge_caller(policy, layer, &layer->callers[i]);
 	for (size_t i = 0; i < layer->rule_count; i++)
 		merge_rule(policy, layer, &layer->rules[i], number, remedy);
 }

@@ -6,6 +6,11 @@
 
 /* A policy with nothing but what is built in. */
 struct policy *merge_begin(const char *home);
+/* profiles.c: the built-in profiles of agents; the settings of the wanted one only, see struct
+ * policy_places. Fails where a variable that it names is not fit for a path. */
+int profiles_merge(const char *wanted, struct policy *policy, struct error **ret_error);
+/* There is a profile of that name, whatever it says. */
+void merge_name_profile(struct policy *policy, const char *name);
 /* Takes the layer's rules out of it. What an untrusted layer says is taken only where it narrows;
  * the rest is named in the warnings, with the remedy. */
 void merge_layer(struct policy *policy, struct layer *layer, int number, const char *remedy);

@@ -325,6 +325,12 @@ int permissions_files(const struct request *request, const struct sandbox_policy
 		if (!said[i].widens || !request->foreign)
 			r = add_rules(surroundings->home, said[i].texts, &said[i].source,
 				      permissions, ret_error);
+	for (size_t i = 0; i < policy->make.count && r == 0; i++)
+		r = make_add(surroundings->home, policy->make.items[i], /* flag= */ false,
+			     permissions, ret_error);
+	for (size_t i = 0; i < request->make.count && r == 0 && !request->foreign; i++)
+		r = make_add(surroundings->home, request->make.items[i], /* flag= */ true,
+			     permissions, ret_error);
 	return r;
 }
 

@@ -9,6 +9,9 @@
 int permissions_files(const struct request *request, const struct sandbox_policy *policy,
 		      const struct surroundings *surroundings, struct permissions *permissions,
 		      struct error **ret_error);
+/* make.c: what may be made by name. flag: a person's, whose faults are told. */
+int make_add(const char *home, const char *text, bool flag, struct permissions *permissions,
+	     struct error **ret_error);
 /* Host sockets by name or path. */
 int permissions_sockets(const struct list *sockets, struct permissions *permissions,
 			struct error **ret_error);

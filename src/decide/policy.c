@@ -71,6 +71,7 @@ static int load_layer(struct loading *loading, enum place place, const char *pat
 		return r;
 	}
 	layer->trusted = trusted;
+	layer->names_callers = place == PLACE_SYSTEM || place == PLACE_USER;
 	loading->narrowed |= !trusted;
 	if (trusted)
 		merge_settings(loading->trusted, layer);
@@ -156,8 +157,13 @@ int policy_load(const struct policy_places *places, struct policy **ret_policy,
 	_cleanup_policy_ struct policy *trusted = merge_begin(places->home);
 	struct loading loading = {
 		.places = places, .policy = policy, .trusted = trusted, .ret_error = ret_error};
-	int r = load_layers(&loading);
+	int r = profiles_merge(places->profile, policy, ret_error);
 
+	policy->uid = places->uid;
+	if (r == 0)
+		r = profiles_merge(places->profile, trusted, ret_error);
+	if (r == 0)
+		r = load_layers(&loading);
 	if (r < 0)
 		return r;
 	merge_end(policy);
@@ -175,6 +181,7 @@ static void sandbox_done(struct sandbox_policy *sandbox)
 	list_done(&sandbox->read);
 	list_done(&sandbox->write);
 	list_done(&sandbox->read_only);
+	list_done(&sandbox->make);
 	list_done(&sandbox->hold);
 	list_done(&sandbox->deny);
 	list_done(&sandbox->allow_hosts);
@@ -202,6 +209,9 @@ void policy_free(struct policy *policy)
 		rule_done(&policy->rules[i]);
 	for (size_t i = 0; i < policy->stamp_count; i++)
 		free(policy->stamps[i].path);
+	for (size_t i = 0; i < policy->caller_count; i++)
+		caller_rule_done(&policy->callers[i]);
+	free(policy->callers);
 	free(policy->profiles);
 	free(policy->rules);
 	free(policy->stamps);
@@ -245,7 +255,7 @@ static int parse_alone(const char *text, size_t length, const char *name, const 
 		return r;
 	}
 	policy = merge_begin(/* home= */ NULL);
-	layer->trusted = true;
+	layer->trusted = layer->names_callers = true;
 	merge_layer(policy, layer, 1, "");
 	layer_free(layer);
 	merge_end(policy);
@@ -315,5 +325,5 @@ bool policy_match_is_certain(const struct policy *policy, const struct rule *rul
 {
 	struct match_how how = {.home = policy->home, .generous = rule->kind != VERDICT_ALLOW};
 
-	return pattern_matches(rule->compiled, command, first, &how);
+	return rule->compiled && pattern_matches(rule->compiled, command, first, &how);
 }

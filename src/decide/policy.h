@@ -11,14 +11,16 @@
 #include <sys/types.h>
 
 struct policy_places {
-	const char *workspace;	  /* absolute */
-	const char *home;	  /* may be NULL: no user file then, unless config_home is given */
-	const char *config_home;  /* XDG_CONFIG_HOME or NULL */
-	const char *state;	  /* where trust is kept; may be NULL: nothing is trusted */
-	const char *extra;	  /* --policy or NULL */
-	bool foreign_extra;	  /* it was not a person who named it: it can only narrow */
-	const char *system;	  /* NULL: /etc/ward/ward.yaml */
-	uid_t uid;		  /* whose word counts */
+	const char *workspace;	 /* absolute */
+	const char *home;	 /* may be NULL: no user file then, unless config_home is given */
+	const char *config_home; /* XDG_CONFIG_HOME or NULL */
+	const char *state;	 /* where trust is kept; may be NULL: nothing is trusted */
+	const char *extra;	 /* --policy or NULL */
+	bool foreign_extra;	 /* it was not a person who named it: it can only narrow */
+	const char *system;	 /* NULL: /etc/ward/ward.yaml */
+	const char *profile; /* the one that is wanted: those of agents are read only then; NULL:
+				none, "*": all */
+	uid_t uid;	     /* whose word counts */
 	const struct list *walls; /* the names that `require` may hold; NULL: any word */
 };
 
@@ -32,6 +34,8 @@ struct sandbox_policy {
 	bool has_caches;
 	enum caches caches;
 	struct list read, write, read_only, deny;
+	struct list make; /* may be made, written, replaced and removed by name, also before they
+			     are there: the supervisor does it */
 	struct list hold; /* as read_only, but opens nothing: said by a file that may only narrow */
 	struct list allow_hosts, deny_hosts;
 	struct list publish; /* OUTSIDE[:INSIDE] */
@@ -52,7 +56,9 @@ struct profile {
 };
 
 struct rule {
-	char *pattern;
+	char *pattern;	     /* of an exact rule: what to call it */
+	struct list exactly; /* the words of the one command that it means (exact.h); empty: none */
+	char *in;	     /* with exactly: the directory it is run in; NULL: any */
 	enum verdict_kind kind;
 	char *why;		 /* NULL: none was given */
 	struct list permissions; /* "OPERATION RESOURCE" that come with a yes */
@@ -60,22 +66,36 @@ struct rule {
 	int line;
 	bool trusted;
 	int layer;		  /* the greater, the later */
-	struct pattern *compiled; /* of pattern */
+	struct pattern *compiled; /* of pattern; NULL: it is exact */
+};
+
+/* A program whose requests may say that they were approved. */
+struct caller_rule {
+	char *program; /* absolute */
+	bool has_uid;
+	uid_t uid; /* whose process it is; else whoever ward runs as */
+	bool approve;
+	char *file;
+	int line;
 };
 
 struct policy {
 	bool configured; /* any file was there */
 	bool has_approval;
 	enum approval approval;
+	uint64_t wait_ns; /* for an answer from elsewhere; 0: not at all */
 	struct sandbox_policy sandbox;
 	struct profile *profiles;
 	size_t profile_count;
 	struct rule *rules;
 	size_t rule_count;
+	struct caller_rule *callers;
+	size_t caller_count;
 	struct list warnings; /* "file:line:column: text" */
 	struct list ignored;  /* those of the warnings that trusting the project would lift */
 	struct list files;    /* that were read, in their order */
 	char *home;
+	uid_t uid;	      /* whose word counts */
 	struct stamp *stamps; /* of every place that was looked at */
 	size_t stamp_count;
 };
@@ -111,11 +131,14 @@ int policy_parse(const char *text, size_t length, const char *name, const struct
 int policy_check_file(const char *path, const struct list *walls, struct list *warnings,
 		      struct error **ret_error);
 
+/* The built-in profile of the agent that is this program, or NULL. */
+const char *policy_profile_of(const char *program);
 /* Unknown: an error that lists the known ones. */
 int policy_profile(const struct policy *policy, const char *name, const struct sandbox_policy **ret,
 		   struct error **ret_error);
 /* The rule for the simple command that begins at argv[first] and for every command that it wraps,
- * or NULL. Deny beats ask beats allow; within one kind it is the last layer's first rule. */
+ * or NULL; exact rules are not among them, exact.h has those. Deny beats ask beats allow; within
+ * one kind it is the last layer's first rule. */
 const struct rule *policy_match(const struct policy *policy, const struct command *command,
 				size_t first);
 /* False where the rule matches only because a word of the command is not known before it runs. */
@@ -130,6 +153,9 @@ const struct rule *policy_match_started(const struct policy *policy, const char 
 					size_t name_count, char *const *words, size_t count);
 /* True if any rule could mean a program that is started. */
 bool policy_has_rules_for_programs(const struct policy *policy);
+
+/* The entry that lets whoever sends the request approve it, or NULL. */
+const struct caller_rule *policy_caller(const struct policy *policy, const struct request *request);
 
 /* From now on the project file in directory, as it is now, is believed; a change ends that. */
 int policy_trust(const char *state, const char *directory, struct error **ret_error);

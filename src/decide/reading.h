@@ -10,8 +10,9 @@ struct reading {
 	const struct list *walls;
 	const char *home;
 	struct arena *arena;
-	const char *profile; /* whose section is read; NULL: sandbox */
-	struct rule *rule;   /* that is read */
+	const char *profile;	    /* whose section is read; NULL: sandbox */
+	struct rule *rule;	    /* that is read */
+	struct caller_rule *caller; /* the same */
 	const struct node *permissions, *match, *no_match; /* of that rule */
 	struct error **ret_error;
 };
@@ -33,4 +34,5 @@ char *read_copy(const char *text);
 /* A map whose keys are those of the table (at most 32), each once. */
 int read_map(struct reading *reading, const struct node *node, const struct key *keys, size_t count,
 	     const char *where);
+int read_callers(struct reading *reading, const struct node *node, enum setting_kind kind);
 int read_rules(struct reading *reading, const struct node *node, enum setting_kind kind);

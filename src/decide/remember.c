@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a rule into a policy file that a person keeps by hand: nothing else in it changes. */
 #include "remember.h"
-#include "policy.h"
-#include "../base/buffer.h"
+#include "../base/escape.h"
 #include "../base/io.h"
 
 #include <errno.h>
@@ -28,40 +27,74 @@ char *remember_file(void)
 	return path;
 }
 
-/* In double quotes, where YAML takes JSON's escapes. */
-static void add_quoted(struct buffer *text, const char *value)
+/* Some that can be seen end a line in YAML, or are none of its characters. */
+static void add_escaped(struct buffer *text, unsigned code)
 {
-	buffer_add_char(text, '"');
-	for (; *value; value++) {
-		unsigned char c = (unsigned char)*value;
-
-		if (c == '"' || c == '\\')
-			buffer_printf(text, "\\%c", c);
-		else if (c < ' ' || c == 0x7f)
-			buffer_printf(text, "\\x%02x", c);
-		else
-			buffer_add_char(text, (char)c);
-	}
-	buffer_add_char(text, '"');
+	if (code == '\n' || code == '\t')
+		buffer_add_text(text, code == '\n' ? "\\n" : "\\t");
+	else if (code < 0x100)
+		buffer_printf(text, "\\x%02x", code);
+	else
+		buffer_printf(text, code < 0x10000 ? "\\u%04x" : "\\U%08x", code);
 }
 
-char *remember_rule(enum verdict_kind kind, const char *covers, const struct list *permissions,
-		    const char *why)
+bool remember_quote(struct buffer *text, const char *value)
+{
+	size_t length = strlen(value), size;
+
+	buffer_add_char(text, '"');
+	for (size_t i = 0; i < length; i += size) {
+		unsigned code;
+
+		size = utf8_decode(value + i, length - i, &code);
+		if (size == 0)
+			return false;
+		if (code == '"' || code == '\\')
+			buffer_printf(text, "\\%c", (char)code);
+		else if (escape_is_hidden(code) || (code & 0xfffe) == 0xfffe)
+			add_escaped(text, code);
+		else
+			buffer_add(text, value + i, size);
+	}
+	buffer_add_char(text, '"');
+	return true;
+}
+
+static bool add_list(struct buffer *text, const char *key, const struct list *list)
+{
+	bool whole = true;
+
+	for (size_t i = 0; i < list->count; i++) {
+		buffer_printf(text, "%s", i ? ", " : key);
+		whole &= remember_quote(text, list->items[i]);
+	}
+	buffer_add_text(text, list->count ? "]\n" : "");
+	return whole;
+}
+
+static bool add_text(struct buffer *text, const char *key, const char *value)
+{
+	bool whole;
+
+	if (!value)
+		return true;
+	buffer_add_text(text, key);
+	whole = remember_quote(text, value);
+	buffer_add_char(text, '\n');
+	return whole;
+}
+
+char *remember_rule(const struct rule *rule)
 {
 	_cleanup_buffer_ struct buffer text = {0};
+	bool whole = rule->exactly.count ? add_list(&text, "- exactly: [", &rule->exactly)
+					 : add_text(&text, "- command: ", rule->pattern);
 
-	buffer_add_text(&text, "- command: ");
-	add_quoted(&text, covers);
-	buffer_printf(&text, "\n  do: %s\n  why: ", verdict_name(kind));
-	add_quoted(&text, why);
-	for (size_t i = 0; permissions && i < permissions->count; i++) {
-		buffer_add_text(&text, i ? ", " : "\n  permissions: [");
-		add_quoted(&text, permissions->items[i]);
-	}
-	if (permissions && permissions->count)
-		buffer_add_char(&text, ']');
-	buffer_add_char(&text, '\n');
-	return buffer_steal(&text);
+	whole &= add_text(&text, "  in: ", rule->in);
+	buffer_printf(&text, "  do: %s\n", verdict_name(rule->kind));
+	whole &= add_text(&text, "  why: ", rule->why);
+	whole &= add_list(&text, "  permissions: [", &rule->permissions);
+	return whole ? buffer_steal(&text) : NULL;
 }
 
 static void add_indented(struct buffer *text, const char *rule, size_t indent)

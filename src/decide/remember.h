@@ -2,16 +2,19 @@
 /* An answer for good: a rule in the user's own policy file. */
 #pragma once
 
-#include "approve.h"
-#include "../base/error.h"
-#include "../base/list.h"
+#include "policy.h"
+#include "../base/buffer.h"
 
 /* The user's file: XDG_CONFIG_HOME/ward/ward.yaml, else HOME/.config/ward/ward.yaml; NULL where
  * neither is known. Caller frees. */
 char *remember_file(void);
-/* The rule as it would be written, for the person to see before. Caller frees. */
-char *remember_rule(enum verdict_kind kind, const char *covers, const struct list *permissions,
-		    const char *why);
+/* The rule as it would be written, for the person to see before; what counts is what it is about,
+ * what it does and why, and its permissions. NULL where a text in it is not UTF-8: YAML cannot hold
+ * that. Caller frees. */
+char *remember_rule(const struct rule *rule);
+/* The text in double quotes, on one line and with all that cannot be seen as escapes, so that it is
+ * YAML whatever it holds; false where it is not UTF-8. */
+bool remember_quote(struct buffer *text, const char *value);
 /* Adds it at the top of the file's rules, which it makes if there is none. The file must hold with
  * it, and is replaced as a whole or not at all. */
 int remember_write(const char *file, const char *rule, struct error **ret_error);

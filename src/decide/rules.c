@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of a policy file: read, and tried on their own examples. */
 #include "reading.h"
+#include "exact.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,12 +14,14 @@ bool rule_matches(const struct rule *rule, const struct command *command, size_t
 	bool generous = rule->kind != VERDICT_ALLOW;
 	struct match_how how = {.home = home, .generous = generous, .guess = generous};
 
-	return pattern_matches(rule->compiled, command, first, &how);
+	return rule->compiled && pattern_matches(rule->compiled, command, first, &how);
 }
 
 void rule_done(struct rule *rule)
 {
 	free(rule->pattern);
+	list_done(&rule->exactly);
+	free(rule->in);
 	free(rule->why);
 	free(rule->file);
 	list_done(&rule->permissions);
@@ -39,6 +42,37 @@ static int read_command(struct reading *reading, const struct node *node, enum s
 	if (pattern_compile(node->text, &reading->rule->compiled, reading->ret_error) < 0)
 		return read_place_error(reading, node);
 	reading->rule->pattern = read_copy(node->text);
+	return 0;
+}
+
+static int read_exactly(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	_cleanup_list_ struct list said = {0};
+
+	(void)kind;
+	if (node->kind != NODE_LIST)
+		return read_wrong_kind(reading, node, "a list of words",
+				       "write [make, test] or [-c, 'make && make test']");
+	for (size_t i = 0; i < node->count; i++) {
+		if (node->items[i]->kind != NODE_TEXT)
+			return read_wrong_kind(reading, node->items[i], "a text",
+					       "put the word in quotes");
+		list_add(&said, node->items[i]->text);
+	}
+	if (exact_read(&said, &reading->rule->exactly, reading->ret_error) < 0)
+		return read_place_error(reading, node);
+	return 0;
+}
+
+static int read_in(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	const char *text = node->kind == NODE_TEXT ? node->text : "";
+
+	(void)kind;
+	if (text[0] != '/' && !(text[0] == '~' && (!text[1] || text[1] == '/')))
+		return read_wrong_kind(reading, node, "a directory",
+				       "write its whole path: /home/me/project or ~/project");
+	reading->rule->in = read_copy(text);
 	return 0;
 }
 
@@ -164,12 +198,38 @@ static int check_examples(struct reading *reading, const struct node *list, bool
 	return r;
 }
 
+/* What the rule is about is said in one way only. */
+static int check_meaning(struct reading *reading, const struct node *node)
+{
+	struct rule *rule = reading->rule;
+	const char *file = reading->layer->file;
+
+	if (rule->exactly.count == 0 && rule->in)
+		return yaml_fail(reading->ret_error, file, node,
+				 "write the command with exactly: [make, test]",
+				 "a directory (in) is for one command exactly");
+	if (rule->exactly.count == 0 && !rule->pattern)
+		return yaml_fail(reading->ret_error, file, node, "write command: git push",
+				 "a rule without a command");
+	if (rule->exactly.count == 0)
+		return 0;
+	if (rule->pattern)
+		return yaml_fail(reading->ret_error, file, node, "keep one of them",
+				 "a rule with both command and exactly");
+	if (reading->match || reading->no_match)
+		return yaml_fail(reading->ret_error, file, node, "remove match and no_match",
+				 "examples of one command exactly");
+	rule->pattern = exact_text(&rule->exactly);
+	return 0;
+}
+
 static int read_rule(struct reading *reading, const struct node *node)
 {
 	static const struct key keys[] = {
 		{"command", read_command, 0}, {"do", read_do, 0},
 		{"why", read_why, 0},	      {"permissions", read_permissions, 0},
 		{"match", read_match, 0},     {"no_match", read_no_match, 0},
+		{"exactly", read_exactly, 0}, {"in", read_in, 0},
 	};
 	struct rule *rule = reading->rule;
 	int r;
@@ -177,11 +237,10 @@ static int read_rule(struct reading *reading, const struct node *node)
 	reading->permissions = reading->match = reading->no_match = NULL;
 	rule->kind = (enum verdict_kind) - 1;
 	r = read_map(reading, node, keys, ELEMENTS(keys), "a rule");
+	if (r == 0)
+		r = check_meaning(reading, node);
 	if (r < 0)
 		return r;
-	if (!rule->pattern)
-		return yaml_fail(reading->ret_error, reading->layer->file, node,
-				 "write command: git push", "a rule without a command");
 	if ((int)rule->kind < 0)
 		return yaml_fail(reading->ret_error, reading->layer->file, node,
 				 "write do: allow, do: ask or do: deny",

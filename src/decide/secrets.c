@@ -75,6 +75,7 @@ const char *const secrets_in_home[] = {
 	".config/railway",
 	/* logins of agents */
 	".claude/.credentials.json",
+	".claude.json", /* holds a key where the login gave one */
 	".codex/auth.json",
 	".gemini/oauth_creds.json",
 	".config/github-copilot",

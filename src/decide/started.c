@@ -11,7 +11,7 @@ static bool is_about_programs(const struct rule *rule)
 {
 	const struct pattern *pattern = rule->compiled;
 
-	return rule->kind != VERDICT_ALLOW && pattern->targets.count == 0 &&
+	return pattern && rule->kind != VERDICT_ALLOW && pattern->targets.count == 0 &&
 	       pattern->assignments.count == 0 && (pattern->program || pattern->options.count);
 }
 

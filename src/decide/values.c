@@ -13,20 +13,36 @@
 #include <string.h>
 
 static const char *const names[] = {
-	[SET_APPROVAL] = "approval",	     [SET_LEVEL] = "level",
-	[SET_NETWORK] = "network.mode",	     [SET_CACHES] = "caches",
-	[SET_READ] = "files.read",	     [SET_READ_ONLY] = "files.read_only",
-	[SET_WRITE] = "files.write",	     [SET_DENY] = "files.deny",
-	[SET_ALLOW_HOST] = "network.allow",  [SET_DENY_HOST] = "network.deny",
-	[SET_PUBLISH] = "network.publish",   [SET_SOCKET] = "sockets",
-	[SET_KEEP_ENV] = "environment.keep", [SET_SET_ENV] = "environment.set",
-	[SET_REQUIRE] = "require",	     [SET_TRACE_READS] = "trace_reads",
-	[SET_ALLOW_CALL] = "syscalls.allow", [SET_DENY_CALL] = "syscalls.deny",
-	[SET_MEMORY] = "limits.memory",	     [SET_CPU] = "limits.cpu",
-	[SET_CPU_TIME] = "limits.cpu_time",  [SET_PROCESSES] = "limits.processes",
-	[SET_DISK] = "limits.disk",	     [SET_OUTPUT] = "limits.output",
-	[SET_TIME] = "limits.time",	     [SET_IDLE] = "limits.idle",
-	[SET_FILES] = "limits.files",	     [SET_PROFILE] = "profile",
+	[SET_APPROVAL] = "approval",
+	[SET_WAIT] = "wait",
+	[SET_LEVEL] = "level",
+	[SET_NETWORK] = "network.mode",
+	[SET_CACHES] = "caches",
+	[SET_READ] = "files.read",
+	[SET_READ_ONLY] = "files.read_only",
+	[SET_WRITE] = "files.write",
+	[SET_DENY] = "files.deny",
+	[SET_MAKE] = "files.make",
+	[SET_ALLOW_HOST] = "network.allow",
+	[SET_DENY_HOST] = "network.deny",
+	[SET_PUBLISH] = "network.publish",
+	[SET_SOCKET] = "sockets",
+	[SET_KEEP_ENV] = "environment.keep",
+	[SET_SET_ENV] = "environment.set",
+	[SET_REQUIRE] = "require",
+	[SET_TRACE_READS] = "trace_reads",
+	[SET_ALLOW_CALL] = "syscalls.allow",
+	[SET_DENY_CALL] = "syscalls.deny",
+	[SET_MEMORY] = "limits.memory",
+	[SET_CPU] = "limits.cpu",
+	[SET_CPU_TIME] = "limits.cpu_time",
+	[SET_PROCESSES] = "limits.processes",
+	[SET_DISK] = "limits.disk",
+	[SET_OUTPUT] = "limits.output",
+	[SET_TIME] = "limits.time",
+	[SET_IDLE] = "limits.idle",
+	[SET_FILES] = "limits.files",
+	[SET_PROFILE] = "profile",
 };
 
 const char *setting_name(enum setting_kind kind)
@@ -65,6 +81,17 @@ static int check_path(const char *text, struct error **ret_error)
 		return -E_POLICY;
 	}
 	return 0;
+}
+
+/* What is made has a name of its own: only that may be a pattern, or all of a directory. */
+static int check_make(const char *text, struct error **ret_error)
+{
+	int r = check_path(text, ret_error);
+
+	if (r == 0 && !path_names_one_place(text))
+		r = refuse(ret_error, "write a path, DIR/**, or a pattern in the last part alone",
+			   text, "what can be made");
+	return r;
 }
 
 /* The same fault, of a file. */
@@ -143,7 +170,7 @@ static int check_limit(enum setting_kind kind, const char *text, uint64_t *ret_n
 		r = parse_cpu(text, ret_number, &error);
 	else if (kind == SET_PROCESSES || kind == SET_FILES)
 		r = parse_count(text, ret_number, &error);
-	else if (kind == SET_CPU_TIME || kind == SET_TIME || kind == SET_IDLE)
+	else if (kind == SET_CPU_TIME || kind == SET_TIME || kind == SET_IDLE || kind == SET_WAIT)
 		r = parse_duration(text, ret_number, &error);
 	else
 		r = parse_size(text, ret_number, &error);
@@ -198,6 +225,8 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 	case SET_READ_ONLY:
 	case SET_DENY:
 		return check_path(text, ret_error);
+	case SET_MAKE:
+		return check_make(text, ret_error);
 	case SET_ALLOW_HOST:
 	case SET_DENY_HOST:
 		return check_host(text, ret_error);

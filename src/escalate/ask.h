@@ -81,6 +81,7 @@ struct answer {
 	enum answer_scope scope;
 	uint64_t seconds; /* of SCOPE_TIME */
 	bool unsandboxed;
+	bool unsaid;	     /* a no because the terminal went away, or the one at it */
 	size_t extent;	     /* which of them it is to */
 	struct list domains; /* owned; of a yes to code: the hosts it may reach, and no others */
 	char *reason;	     /* owned, may be NULL: for the agent */
@@ -94,14 +95,27 @@ struct answer {
 void answer_done(struct answer *answer);
 #define _cleanup_answer_ _cleanup_(answer_done)
 
+/* Who answers: the person at the terminal, or somebody far away. */
+struct approver {
+	bool (*is_there)(void *data); /* somebody could be asked now */
+	/* Blocks until there is an answer; ANSWER_NOBODY where there is none to be had. */
+	int (*ask)(void *data, const struct ask *ask, struct answer *ret_answer,
+		   struct error **ret_error);
+	void (*tell)(void *data, const char *text); /* one line, to be read and not answered */
+	void *data;
+};
+extern const struct approver terminal_approver;
+
 /* Asks on the controlling terminal, whatever the standard streams are. ANSWER_NOBODY where there is
  * none, or where ward is not in its foreground. Blocks until there is an answer, at most half an
  * hour; a pending HUP, INT, QUIT or TERM counts as a no and stays pending. A question that has
  * become obsolete ends by itself: ANSWER_NOBODY. */
 int ask_terminal(const struct ask *ask, struct answer *ret_answer, struct error **ret_error);
 
-/* One line for whoever sits there; nothing where nobody does. */
-void tell_terminal(const char *text);
+/* True if there is somebody at a terminal of ours. */
+bool terminal_is_attended(void);
+/* Whoever calls: "login@pts/3", or "login" where there is no terminal. Caller frees. */
+char *approver_name(void);
 
 /* The hosts of a line, with blanks or commas between them, each once; an error names what is none.
  */

@@ -40,6 +40,7 @@ static void refuse(struct dialogue *d, const char *reason)
 {
 	settle(d, ANSWER_DENY, SCOPE_ONCE);
 	d->answer->reason = strdup(reason);
+	d->answer->unsaid = true;
 }
 
 /* Takes care of everything that is not a key or text. */
@@ -420,9 +421,18 @@ static char *answered_by(int fd)
 		buffer_printf(&by, "%u", getuid());
 	if (users)
 		fclose(users);
-	tty_name(fd, name);
-	buffer_printf(&by, "@%s", name);
+	if (fd >= 0) {
+		tty_name(fd, name);
+		buffer_printf(&by, "@%s", name);
+	}
 	return buffer_steal(&by);
+}
+
+char *approver_name(void)
+{
+	_cleanup_close_ int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+
+	return answered_by(fd);
 }
 
 void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *ret_answer)
@@ -458,11 +468,19 @@ void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *
 	tty_give_back(&d.tty);
 }
 
-void tell_terminal(const char *text)
+bool terminal_is_attended(void)
+{
+	_cleanup_close_ int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+
+	return terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
+}
+
+static void tell(void *data, const char *text)
 {
 	_cleanup_close_ int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 	_cleanup_buffer_ struct buffer line = {0};
 
+	(void)data;
 	if (fd < 0 || tcgetpgrp(fd) != getpgrp())
 		return;
 	buffer_add_text(&line, "\r\nward: ");
@@ -489,3 +507,18 @@ int ask_terminal(const struct ask *ask, struct answer *ret_answer, struct error 
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return 0;
 }
+
+static bool is_there(void *data)
+{
+	(void)data;
+	return terminal_is_attended();
+}
+
+static int ask_there(void *data, const struct ask *ask, struct answer *ret_answer,
+		     struct error **ret_error)
+{
+	(void)data;
+	return ask_terminal(ask, ret_answer, ret_error);
+}
+
+const struct approver terminal_approver = {is_there, ask_there, tell, NULL};

@@ -29,8 +29,7 @@ static bool is_ours(const struct tty *tty)
 	return tcgetpgrp(tty->fd) == getpgrp();
 }
 
-/* The caller has blocked these and takes them when it is its turn again. */
-static bool told_to_stop(void)
+bool told_to_stop(void)
 {
 	sigset_t pending;
 

@@ -72,6 +72,11 @@ json_t *event_start(const struct event_run *run)
 	json_object_set_new(body, "call_id", json_text(request->call_id));
 	json_object_set_new(body, "turn", json_text(request->turn));
 	json_object_set_new(body, "reason", json_text(request->reason));
+	if (request->foreign)
+		json_object_set_new(body, "caller", json_text(request->caller.program));
+	if (request->sandbox_warnings.count)
+		json_object_set_new(body, "sandbox_warnings",
+				    list_value(&request->sandbox_warnings));
 	json_object_set_new(body, "verdict", json_text(run->result->verdict));
 	json_object_set_new(body, "source", json_text(run->result->source));
 	json_object_set_new(body, "policy",

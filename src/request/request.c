@@ -35,25 +35,20 @@ void request_init(struct request *request)
 
 void request_done(struct request *request)
 {
-	struct list *lists[] = {&request->argv,
-				&request->read,
-				&request->write,
-				&request->read_only,
-				&request->deny,
-				&request->environment,
-				&request->keep_environment,
-				&request->sockets,
-				&request->allow_calls,
-				&request->deny_calls,
-				&request->require,
-				&request->allow_hosts,
-				&request->deny_hosts,
-				&request->publish};
-	char *texts[] = {request->script,    request->shell,   request->approval_command,
-			 request->workspace, request->cwd,     request->agent,
-			 request->session,   request->tool,    request->call_id,
-			 request->turn,	     request->reason,  request->policy,
-			 request->asked,     request->profile, request->bound};
+	struct list *lists[] = {&request->argv,	       &request->read,
+				&request->write,       &request->read_only,
+				&request->make,	       &request->deny,
+				&request->environment, &request->keep_environment,
+				&request->sockets,     &request->allow_calls,
+				&request->deny_calls,  &request->require,
+				&request->allow_hosts, &request->deny_hosts,
+				&request->publish,     &request->sandbox_warnings};
+	char *texts[] = {request->script,	 request->shell,   request->approval_command,
+			 request->workspace,	 request->cwd,	   request->agent,
+			 request->session,	 request->tool,	   request->call_id,
+			 request->turn,		 request->reason,  request->policy,
+			 request->asked,	 request->profile, request->bound,
+			 request->caller.program};
 
 	for (size_t i = 0; i < ELEMENTS(lists); i++)
 		list_done(lists[i]);
@@ -172,8 +167,16 @@ char *request_command_text(const struct request *request)
 	struct buffer line = {0};
 
 	if (request->mode != MODE_SHELL) {
-		for (size_t i = 0; i < request->argv.count; i++)
-			add_word(&line, request->argv.items[i]);
+		for (size_t i = 0; i < request->argv.count; i++) {
+			const char *word = request->argv.items[i];
+
+			/* A program of such a name would look like a variable for the next word. */
+			if (i == 0 && strchr(word, '=') && !strpbrk(word, "'") &&
+			    !has_control(word))
+				buffer_printf(&line, "'%s'", word);
+			else
+				add_word(&line, word);
+		}
 		return buffer_steal(&line);
 	}
 	if (!request->shell && !request->login && request->script &&

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum mode { MODE_EXEC, MODE_SHELL, MODE_PATCH };
 enum level { LEVEL_NONE, LEVEL_RESTRICTED, LEVEL_CONTAINER };
@@ -36,6 +37,14 @@ struct limits {
 	uint64_t files; /* open at once in one process */
 };
 
+/* The program that sends a request, as far as that is known for sure. Never part of the JSON. */
+struct caller {
+	char *program; /* its file; NULL: not known */
+	dev_t device;
+	ino_t inode;
+	uid_t uid;
+};
+
 struct request {
 	enum mode mode;
 	struct list argv;	/* exec and patch: the command; empty for shell */
@@ -55,24 +64,32 @@ struct request {
 	enum preference sandbox;
 	bool escalated;		/* wants to start without the sandbox */
 	char *policy, *profile; /* a file of its own, a named profile; each may be NULL */
-	struct list read, write, read_only, deny; /* file rules as given: paths or globs */
-	struct list sockets;			  /* host sockets by name or path */
-	struct list environment;		  /* NAME=VALUE to set */
-	struct list keep_environment;		  /* names to keep though they look secret */
+	bool profile_implied;	/* nobody named it: the command is that agent */
+	struct list read, write, read_only, deny, make; /* file rules as given: paths or globs */
+	struct list sockets;				/* host sockets by name or path */
+	struct list environment;			/* NAME=VALUE to set */
+	struct list keep_environment;			/* names to keep though they look secret */
 	struct list allow_calls, deny_calls; /* system calls by name, besides the common ones */
 	struct list require;		     /* names of walls without which nothing runs */
 	bool trace_reads;		     /* what it reads is shown to the supervisor, too */
 	struct list allow_hosts, deny_hosts; /* as a policy writes them */
 	struct list publish;		     /* OUTSIDE[:INSIDE]: ports */
 	struct limits limits;
+	uint64_t wait_ns;     /* for an answer from elsewhere, where nobody sits at a terminal */
 	uint64_t keep_output; /* bytes of each stream kept for the result */
 
 	char *agent, *session, *tool, *call_id, *turn,
 		*reason; /* who asks, and why; each may be NULL */
 	char *asked;	 /* the id of a question that the caller has put to its user; may be NULL */
+	bool requires_approval; /* the caller's tool wants a yes, whatever else is said */
+	bool approved, approved_by_policy; /* the caller says that somebody has said yes, or its own
+					      policy; believed only where ward's policy names it */
+	struct list sandbox_warnings;	   /* that the caller has to add to the result */
+	struct caller caller;
 	bool json, quiet, no_pty;
-	bool foreign; /* another program's request, not a person's command line */
-	char *bound;  /* foreign: the directory that it was started for; may be NULL */
+	bool foreign;	    /* another program's request, not a person's command line */
+	char *bound;	    /* foreign: the directory that it was started for; may be NULL */
+	bool profile_bound; /* foreign: the profile is that of whoever started it, too */
 };
 
 void request_init(struct request *request);
@@ -95,11 +112,13 @@ int preference_from_name(const char *name);
 /* The command as one line of shell text, for people and records. Caller frees. */
 char *request_command_text(const struct request *request);
 
+enum { CALLER_WARNINGS = 100, CALLER_WARNING_LENGTH = 4096 };
+
 /* The JSON form, keys as the flags of `ward run` are called ("workspace", "cwd", "level", "net",
  * "read", "write", "read_only", "deny", "env", "keep_env", "timeout", ...) plus "argv" or
- * "command". At most REQUEST_LIMIT bytes; unknown keys, wrong types, NUL and text that is not UTF-8
- * are errors that name the key. Fields that are absent keep what request_init gave. On failure
- * nothing in *request has changed. */
+ * "command". "tool_name" is another word for "tool". At most REQUEST_LIMIT bytes; unknown keys,
+ * wrong types, NUL and text that is not UTF-8 are errors that name the key. Fields that are absent
+ * keep what request_init gave. On failure nothing in *request has changed. */
 enum { REQUEST_LIMIT = 4 * 1024 * 1024 };
 int request_from_json(const char *text, size_t length, struct request *request,
 		      struct error **ret_error);

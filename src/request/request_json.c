@@ -347,6 +347,7 @@ static const struct field {
 	{"read", &words, offsetof(struct request, read)},
 	{"write", &words, offsetof(struct request, write)},
 	{"read_only", &words, offsetof(struct request, read_only)},
+	{"make", &words, offsetof(struct request, make)},
 	{"deny", &words, offsetof(struct request, deny)},
 	{"env", &variables, offsetof(struct request, environment)},
 	{"keep_env", &words, offsetof(struct request, keep_environment)},
@@ -364,6 +365,7 @@ static const struct field {
 	{"processes", &count, offsetof(struct request, limits.processes)},
 	{"disk", &size, offsetof(struct request, limits.disk)},
 	{"output", &size, offsetof(struct request, limits.output)},
+	{"wait", &duration, offsetof(struct request, wait_ns)},
 	{"timeout", &duration, offsetof(struct request, limits.time_ns)},
 	{"idle", &duration, offsetof(struct request, limits.idle_ns)},
 	{"files", &count, offsetof(struct request, limits.files)},
@@ -374,6 +376,10 @@ static const struct field {
 	{"call_id", &text, offsetof(struct request, call_id)},
 	{"turn", &text, offsetof(struct request, turn)},
 	{"reason", &text, offsetof(struct request, reason)},
+	{"requires_approval", &flag, offsetof(struct request, requires_approval)},
+	{"approved", &flag, offsetof(struct request, approved)},
+	{"approved_by_policy", &flag, offsetof(struct request, approved_by_policy)},
+	{"sandbox_warnings", &words, offsetof(struct request, sandbox_warnings)},
 	{"json", &flag, offsetof(struct request, json)},
 	{"quiet", &flag, offsetof(struct request, quiet)},
 	{"no_pty", &flag, offsetof(struct request, no_pty)},
@@ -416,6 +422,36 @@ static int load(const char *json, size_t length, json_t **ret_object, struct err
 		return fail(ret_error, E_INPUT, "request: the JSON must be an object");
 	}
 	*ret_object = object;
+	return 0;
+}
+
+/* As events of agents call it. */
+static int settle_tool(json_t *object, struct error **ret_error)
+{
+	json_t *name = json_object_get(object, "tool_name");
+
+	if (!name)
+		return 0;
+	if (json_object_get(object, "tool"))
+		return fail(ret_error, E_INPUT, "request: 'tool' and 'tool_name' are the same");
+	json_object_set(object, "tool", name);
+	json_object_del(object, "tool_name");
+	return 0;
+}
+
+/* Carried along word by word, so there is an end to it. */
+static int check_warnings(const struct request *request, struct error **ret_error)
+{
+	const struct list *warnings = &request->sandbox_warnings;
+
+	if (warnings->count > CALLER_WARNINGS)
+		return fail(ret_error, E_INPUT, "request: more than %d sandbox_warnings",
+			    CALLER_WARNINGS);
+	for (size_t i = 0; i < warnings->count; i++)
+		if (strlen(warnings->items[i]) > CALLER_WARNING_LENGTH)
+			return fail(ret_error, E_INPUT,
+				    "request: one of the sandbox_warnings is longer than %d bytes",
+				    CALLER_WARNING_LENGTH);
 	return 0;
 }
 
@@ -473,7 +509,11 @@ int request_from_json(const char *json, size_t length, struct request *request,
 
 	if (r < 0)
 		return r;
-	r = read_fields(object, &fresh, ret_error);
+	r = settle_tool(object, ret_error);
+	if (r == 0)
+		r = read_fields(object, &fresh, ret_error);
+	if (r == 0)
+		r = check_warnings(&fresh, ret_error);
 	if (r == 0)
 		r = settle_mode(object, &fresh, ret_error);
 	for (size_t i = 0; r == 0 && i < ELEMENTS(fields); i++) {

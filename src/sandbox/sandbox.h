@@ -160,6 +160,7 @@ void entry_done(struct entry *entry);
 /* What init sends on entry.control, one datagram each: the command was stopped, or it has ended, or
  * what was asked for. */
 struct init_event {
+	bool held;	/* it runs, and from here on stops are the supervisor's: INIT_PAUSE */
 	bool interim;	/* it runs, and this is what those that were reaped have used so far */
 	int stopped;	/* the signal that stopped it; 0: it has ended, and the rest holds */
 	bool alone;	/* nothing that it started is left */
@@ -182,7 +183,8 @@ enum init_order_kind {
 	INIT_BACKGROUND, /* take the terminal from it */
 	INIT_CONTINUE,	 /* let it go on as it is */
 	INIT_COUNT,	 /* tell what was used so far */
-	INIT_PAUSE,	 /* the time stands still until */
+	INIT_PAUSE,	 /* the time stands still until; value 1: who stops meanwhile was stopped by
+			    the supervisor, which waits to hear that we know */
 	INIT_RESUME,
 };
 

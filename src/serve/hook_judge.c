@@ -2,19 +2,19 @@
 /* A command is judged as `ward run` would, and put into ward where the agent takes another command;
  * a file by the rules about files. What is answered is on record before. */
 #include "hook_judge.h"
-#include "../base/buffer.h"
-#include "../base/escape.h"
 #include "../base/guard.h"
 #include "../base/io.h"
 #include "../base/path.h"
 #include "../decide/decide.h"
 #include "../decide/key.h"
+#include "../decide/policy.h"
 #include "../flow.h"
 #include "../parse/plan.h"
 #include "../record/asked.h"
 #include "../record/audit.h"
 #include "../record/session.h"
 #include "../record/state.h"
+#include "hook_ward.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -32,9 +32,9 @@ struct shown {
 	enum verdict_kind kind;
 	char *reason, *key;
 	struct list wanted;
-	bool changes_directory; /* `cd DIR` and nothing else: for the agent's own shell */
-	bool is_ward;		/* one call of this ward, which gives nothing more, and no other */
-	bool widens;		/* one of ward with more than the policy gives, or of its answers */
+	bool waits;	       /* a question finds somebody elsewhere */
+	char *directory;       /* `cd DIR` and nothing else: for the agent's own shell */
+	struct ward_call ward; /* where it calls ward itself */
 	/* Files. */
 	enum state state;
 	bool always, said, guarded;
@@ -44,112 +44,22 @@ static void shown_done(struct shown *shown)
 {
 	free(shown->reason);
 	free(shown->key);
+	free(shown->directory);
 	list_done(&shown->wanted);
+	ward_call_done(&shown->ward);
 }
 
-/* Flags of `ward run` that give nothing; those with a value end in '='. */
-static const char *const narrow_flags[] = {
-	"--quiet",	   "--json",	 "--no-pty",   "--deny=", "--read-only=", "--deny-host=",
-	"--deny-syscall=", "--require=", "--timeout=", "--idle=", "--memory=",	  "--processes=",
-	"--cpu-time=",	   "--disk=",	 "--output=",  "--cpu=",  "--reason=",	  "--trace-reads",
-};
-/* Verbs that only tell. */
-static const char *const telling_verbs[] = {"check",  "log",	   "show", "doctor",
-					    "--help", "--version", "help"};
-
-/* Who asks and where is what this call says itself. */
-static bool is_same(const struct request *request, const char *flag, const char *value)
-{
-	const struct {
-		const char *flag, *value;
-	} same[] = {
-		{"--agent", request->agent}, {"--session", request->session},
-		{"--tool", request->tool},   {"--workspace", request->workspace},
-		{"--cwd", request->cwd},
-	};
-
-	/* These only go on record. */
-	if (strcmp(flag, "--turn") == 0 || strcmp(flag, "--call-id") == 0)
-		return true;
-	for (size_t i = 0; i < ELEMENTS(same); i++)
-		if (strcmp(flag, same[i].flag) == 0)
-			return value && same[i].value && strcmp(value, same[i].value) == 0;
-	return false;
-}
-
-/* True if flag argv[*at] gives nothing; moves past its value. */
-static bool is_narrow(const struct request *request, const struct command *command, size_t *at)
-{
-	const char *word = command->argv[*at];
-
-	if (*at + 1 < command->argc && is_same(request, word, command->argv[*at + 1])) {
-		++*at;
-		return true;
-	}
-	for (size_t i = 0; i < ELEMENTS(narrow_flags); i++) {
-		size_t length = strcspn(narrow_flags[i], "=");
-		bool valued = narrow_flags[i][length] == '=';
-
-		if (strncmp(word, narrow_flags[i], length) != 0)
-			continue;
-		if (valued && word[length] == '=')
-			return true;
-		if (word[length])
-			continue;
-		*at += valued;
-		return true;
-	}
-	return false;
-}
-
-static bool widens(const struct request *request, const struct command *command)
-{
-	if (command->dynamic || command->argc < 2 || command->assignment_count > 0)
-		return true;
-	for (size_t i = 0; i < ELEMENTS(telling_verbs); i++)
-		if (strcmp(command->argv[1], telling_verbs[i]) == 0)
-			return false;
-	if (strcmp(command->argv[1], "run") != 0)
-		return true;
-	for (size_t at = 2; at < command->argc; at++) {
-		if (strcmp(command->argv[at], "--") == 0 || strcmp(command->argv[at], "-c") == 0 ||
-		    command->argv[at][0] != '-')
-			return false;
-		if (!is_narrow(request, command, &at))
-			return true;
-	}
-	return true;
-}
-
-/* Behind wrappers, too. */
-static bool calls_ward_for_more(const struct request *request, const struct command *command)
-{
-	struct command part = *command;
-
-	for (size_t at = 0; part.argc > 0; at = parse_wrapped(&part, 0)) {
-		part.argv += at;
-		part.argc -= at;
-		if (strcmp(path_last(part.argv[0]), "ward") == 0 && widens(request, &part))
-			return true;
-		if (parse_wrapped(&part, 0) == 0)
-			return false;
-	}
-	return false;
-}
-
-static void look_at_plan(const struct plan *plan, struct shown *shown)
+static void look_at_plan(const struct plan *plan, const struct limits *limits, struct shown *shown)
 {
 	const struct command *command = plan->count == 1 ? &plan->commands[0] : NULL;
 
-	for (size_t i = 0; i < plan->count; i++)
-		shown->widens |= calls_ward_for_more(shown->request, &plan->commands[i]);
-	if (!command || plan->opaque || command->argc == 0 || command->redirect_count > 0 ||
-	    command->wrapper_count > 0)
-		return;
-	shown->changes_directory = strcmp(command->argv[0], "cd") == 0 && command->argc <= 2 &&
-				   !command->dynamic && command->assignment_count == 0;
-	/* Anything can be called ward; what lies at our own path is. */
-	shown->is_ward = !shown->widens && strcmp(command->argv[0], shown->program) == 0;
+	ward_call_read(plan, shown->call->command, shown->request, limits, shown->program,
+		       &shown->ward);
+	if (command && !plan->opaque && command->redirect_count == 0 &&
+	    command->wrapper_count == 0 && command->argc > 0 && command->argc <= 2 &&
+	    strcmp(command->argv[0], "cd") == 0 && !command->dynamic &&
+	    command->assignment_count == 0)
+		shown->directory = ward_words(command);
 }
 
 /* How the rules see one path; the file need not be there. */
@@ -227,6 +137,7 @@ static void note_shown(const struct plan *plan, const struct assessment *assessm
 
 	(void)assessment;
 	shown->kind = verdict->kind;
+	shown->waits = verdict->wait_ns > 0;
 	shown->reason = verdict->reason ? strdup(verdict->reason) : NULL;
 	for (size_t i = 0; i < verdict->wanted.count; i++)
 		list_add(&shown->wanted, verdict->wanted.items[i]);
@@ -234,7 +145,7 @@ static void note_shown(const struct plan *plan, const struct assessment *assessm
 		approval_key_make(shown->request, plan, &key);
 		shown->key = strdup(key.exact);
 		approval_key_done(&key);
-		look_at_plan(plan, shown);
+		look_at_plan(plan, &verdict->limits, shown);
 		return;
 	}
 	write = shown->call->action == HOOK_WRITE;
@@ -284,7 +195,6 @@ static char *find_root(const struct hook_call *call)
 {
 	static const char *const variables[] = {"CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR",
 						"CURSOR_PROJECT_DIR"};
-	const char *home = getenv("HOME");
 	char real[PATH_MAX];
 
 	for (size_t i = 0; i < ELEMENTS(variables); i++) {
@@ -297,18 +207,7 @@ static char *find_root(const struct hook_call *call)
 		return strdup(real);
 	if (!realpath(call->cwd, real))
 		return NULL;
-	for (char *part = strdup(real);;) {
-		_cleanup_free_ char *git = path_resolve(part, NULL, ".git");
-		struct stat st;
-
-		if (lstat(git, &st) == 0)
-			return part;
-		*strrchr(part, '/') = '\0';
-		if (!*part || (home && strcmp(part, home) == 0)) {
-			free(part);
-			return strdup(real);
-		}
-	}
+	return path_repository(real, getenv("HOME"));
 }
 
 /* An agent changes its directory as it likes; what it may write stays what it was at the first call
@@ -350,32 +249,14 @@ static int find_workspace(const struct hook_call *call, const char *state, const
 	return 0;
 }
 
-static void add_flag(struct buffer *line, const char *flag, const char *value)
-{
-	if (!value || !*value)
-		return;
-	buffer_printf(line, " %s ", flag);
-	escape_for_shell(line, value);
-}
-
 /* The same request as a line for any shell. Caller frees. */
 static char *as_line(const char *program, const struct request *request, const char *asked)
 {
-	_cleanup_buffer_ struct buffer line = {0};
+	_cleanup_list_ struct list words = {0};
 
-	escape_for_shell(&line, program);
-	buffer_add_text(&line, " run");
-	add_flag(&line, "--agent", request->agent);
-	add_flag(&line, "--session", request->session);
-	add_flag(&line, "--tool", request->tool);
-	add_flag(&line, "--call-id", request->call_id);
-	add_flag(&line, "--turn", request->turn);
-	add_flag(&line, "--workspace", request->workspace);
-	add_flag(&line, "--cwd", request->cwd);
-	add_flag(&line, "--asked", asked);
-	buffer_add_text(&line, " -c ");
-	escape_for_shell(&line, request->script);
-	return buffer_steal(&line);
+	list_add(&words, "-c");
+	list_add(&words, request->script);
+	return ward_line(program, request, asked, &words);
 }
 
 static void say(struct hook_answer *answer, enum hook_word word, const char *format, ...)
@@ -409,12 +290,16 @@ static int judge_command(const struct hook_call *call, const char *program, cons
 	char id[ID_TEXT];
 	int r;
 
-	if (shown->widens) {
+	if (shown->ward.widens) {
 		say(answer, HOOK_DENY,
 		    "ward is not to be called with more than the policy gives: say what you need, "
 		    "and a person is asked");
-	} else if (shown->is_ward || shown->changes_directory) {
+	} else if ((shown->ward.line && shown->ward.same) ||
+		   (shown->directory && strcmp(shown->directory, call->command) == 0)) {
 		answer->word = HOOK_ALLOW; /* it is in ward already, or concerns the shell alone */
+	} else if ((shown->ward.line || shown->directory) && may_rewrite(call)) {
+		answer->word = HOOK_ALLOW;
+		answer->command = strdup(shown->ward.line ? shown->ward.line : shown->directory);
 	} else if (shown->kind == VERDICT_DENY) {
 		say(answer, HOOK_DENY, "refused by ward: %s", why);
 	} else if (!may_rewrite(call) && call->dialect->rewrites) {
@@ -424,7 +309,8 @@ static int judge_command(const struct hook_call *call, const char *program, cons
 			answer->word = HOOK_SILENCE;
 	} else if (!call->dialect->rewrites) {
 		say(answer, call->dialect->asks ? HOOK_ASK : HOOK_DENY,
-		    "this would run without a sandbox; run it as: %s", line);
+		    "this would run without a sandbox; run it as: %s",
+		    shown->ward.line ? shown->ward.line : line);
 	} else if (shown->kind == VERDICT_ALLOW) {
 		answer->word = HOOK_ALLOW;
 		answer->command = STEAL(line);
@@ -435,6 +321,9 @@ static int judge_command(const struct hook_call *call, const char *program, cons
 			return r;
 		say(answer, HOOK_ASK, "ward asks: %s", why);
 		answer->command = as_line(program, request, id);
+	} else if (shown->waits) {
+		answer->word = HOOK_ALLOW; /* in ward it asks, and waits for the answer */
+		answer->command = STEAL(line);
 	} else {
 		say(answer, HOOK_DENY,
 		    "this needs a person's yes, and nobody can be asked here: %s", why);
@@ -521,8 +410,9 @@ int hook_judge(const struct hook_call *call, const char *program, struct hook_an
 		r = judge_command(call, program, state, &request, &shown, ret_answer, ret_error);
 	else
 		judge_files(call, &shown, ret_answer);
-	if (r == 0 && (ret_answer->word == HOOK_DENY || ret_answer->word == HOOK_ASK ||
-		       (ret_answer->word == HOOK_ALLOW && !ret_answer->command)))
+	if (r == 0 &&
+	    (ret_answer->word == HOOK_DENY || ret_answer->word == HOOK_ASK ||
+	     (ret_answer->word == HOOK_ALLOW && (!ret_answer->command || shown.directory))))
 		r = record(call, state, &request, ret_answer, ret_error);
 	return r;
 }

@@ -2,13 +2,14 @@
 /* Times several commands in turn, round by round, so that whatever the machine does meanwhile hits
  * all of them alike.
  *
- *     startup [-u] [-n ROUNDS] [-w WARMUPS] [-C DIR] [-p SHELL-TEXT] COMMAND... [::: COMMAND...]
+ *     startup [-u] [-n ROUNDS] [-w WARMUPS] [-C DIR] [-i FILE] [-p SHELL-TEXT] COMMAND... [:::
+ * COMMAND...]
  *
- * -p runs before each command and is not timed. -u counts the time of processors that the command
- * and all that it waited for have used, instead of the clock's. Prints one line a command: the best
- * time, p50 and p90 in microseconds, the ratio of its p50 to that of the first, and the command,
- * separated by tabs. A command that fails ends it all: a failure is fast and would look like speed.
- */
+ * -i is what each reads on standard input. -p runs before each command and is not timed. -u counts
+ * the time of processors that the command and all that it waited for have used, instead of the
+ * clock's. Prints one line a command: the best time, p50 and p90 in microseconds, the ratio of its
+ * p50 to that of the first, and the command, separated by tabs. A command that fails ends it all: a
+ * failure is fast and would look like speed. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,8 @@
 enum { MAX_COMMANDS = 16, MAX_ROUNDS = 100000 };
 
 extern char **environ;
+
+static const char *input = "/dev/null";
 
 struct contender {
 	char **argv;
@@ -89,7 +92,7 @@ static uint64_t run_once(const struct contender *contender)
 	pid_t pid;
 
 	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 
 	began = now_ns();
@@ -139,7 +142,7 @@ int main(int argc, char **argv)
 	double first = 0;
 	int option;
 
-	while ((option = getopt(argc, argv, "+un:w:C:p:")) != -1) {
+	while ((option = getopt(argc, argv, "+un:w:C:i:p:")) != -1) {
 		switch (option) {
 		case 'u':
 			used = true;
@@ -153,6 +156,9 @@ int main(int argc, char **argv)
 		case 'C':
 			if (chdir(optarg) < 0)
 				die("%s: %s", optarg, strerror(errno));
+			break;
+		case 'i':
+			input = optarg;
 			break;
 		case 'p':
 			prepare_argv[2] = optarg;

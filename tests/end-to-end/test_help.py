@@ -6,15 +6,28 @@ import pytest
 
 from support import SOURCE
 
-VERBS = ['run', 'check', 'grants', 'session', 'caches', 'log', 'show', 'audit', 'policy', 'serve']
 RUN_FLAGS = ['-c', '--workspace', '--cwd', '--level', '--shell', '--login', '--read', '--write', '--read-only', '--deny', '--net',
-             '--allow-socket', '--allow-host', '--deny-host', '--publish', '--allow-syscall', '--deny-syscall', '--require', '--trace-reads', '--timeout', '--output',
+             '--allow-socket', '--allow-host', '--deny-host', '--publish', '--allow-syscall', '--deny-syscall', '--require', '--trace-reads', '--wait', '--timeout', '--output',
              '--env', '--keep-env', '--caches', '--agent', '--session', '--tool', '--call-id', '--turn',
              '--reason', '--json', '--quiet', '--no-pty']
-FLAGS = {'run': RUN_FLAGS + ['--approval', '--sandbox', '--escalated', '--profile', '--policy'], 'check': ['--json', '--batch'],
-         'log': ['--json', '-n', '--agent', '--session', '--denied'], 'show': ['--json', 'last'], 'audit': ['verify', 'export', '--since'],
-         'policy': ['check', 'show', 'sets', 'trust', 'untrust', '--json', '--flags', '--policy', '--workspace'], 'grants': ['--json', '--session', 'revoke'],
-         'session': ['--json', 'end'], 'caches': ['--json', 'clear', '--all'], 'serve': ['--stdio']}
+FLAGS = {
+    'run': RUN_FLAGS + ['--approval', '--sandbox', '--escalated', '--profile', '--policy'],
+    'check': ['--json', '--batch'],
+    'watch': ['Enter'],
+    'pending': ['--json'],
+    'approve': ['--scope', '--extent', '--unsandboxed', '--reason'],
+    'deny': ['--scope', '--abort', '--reason'],
+    'grants': ['--json', '--session', 'revoke'],
+    'session': ['--json', 'end'],
+    'caches': ['--json', 'clear', '--all'],
+    'log': ['--json', '-n', '--agent', '--session', '--denied'],
+    'show': ['--json', 'last'],
+    'audit': ['verify', 'export', '--since'],
+    'policy': ['check', 'show', 'sets', 'trust', 'untrust', '--json', '--flags', '--policy', '--workspace'],
+    'init': ['--agent', '--project', '--user', '--remove', '--no-policy', '--write', '--dry-run'],
+    'serve': ['--stdio', '--events'],
+}
+VERBS = list(FLAGS)
 
 
 @pytest.mark.parametrize('verb', VERBS)

@@ -2,6 +2,7 @@
 """ward hook: each agent's own words in, each agent's own words out; and whatever goes wrong, the call is refused."""
 import json
 import os
+import pathlib
 import resource
 import shlex
 import signal
@@ -9,6 +10,8 @@ import subprocess
 import time
 
 import pytest
+
+from support import wait_until
 
 CLAUDE = {'session_id': '5a1b', 'transcript_path': '/tmp/t.jsonl', 'permission_mode': 'default', 'hook_event_name': 'PreToolUse',
           'tool_name': 'Bash', 'tool_use_id': 'toolu_01'}
@@ -104,6 +107,21 @@ def test_where_nobody_looks_nobody_is_asked(plain, mode):
     assert 'nobody can be asked' in reason('claude', hook(plain, {**event, 'permission_mode': mode}))
 
 
+@pytest.mark.parametrize('agent', ['claude', 'gemini', 'opencode'])
+def test_where_the_policy_waits_for_an_answer_the_question_is_put_there(plain, agent):
+    plain.policy('wait: 10m\n')
+    event, command = shell(plain, agent, 'git push --force')
+    if agent == 'claude':
+        event = {**event, 'permission_mode': 'dontAsk'}
+    process = plain.popen('-c', command(hook(plain, event)), program='/bin/sh')
+    assert wait_until(lambda: plain('pending', '--json').out)
+    question = json.loads(plain('pending', '--json').out)
+    assert question['ask']['command'] == 'git push --force' and question['ask']['agent']
+    assert plain('deny', question['id'], '--reason', 'not today').code == 0
+    done = plain.finish(process)
+    assert done.code == 126 and 'not today' in done.err
+
+
 @pytest.mark.parametrize('dialect', ['codex', 'gemini', 'opencode'])
 def test_who_cannot_ask_is_told(plain, dialect):
     event, _ = shell(plain, dialect, 'git push --force')
@@ -149,10 +167,44 @@ def test_windsurf_is_answered_by_the_exit_code(plain):
 
 
 @pytest.mark.parametrize('command', ['ward run --level none -- id', 'true; ward run --write / -- id', 'ward grants revoke all',
-                                     'ward policy trust .', 'env ward run --net full -c id', '/usr/bin/ward approve x'])
+                                     'ward policy trust .', 'env ward run --net full -c id', '/usr/bin/ward approve x',
+                                     'ward init --remove --write'])
 def test_ward_is_not_called_for_more(plain, command):
     event, _ = shell(plain, 'claude', command)
     assert 'ward is not to be called' in reason('claude', hook(plain, event))
+
+
+def own(plain):
+    return str(pathlib.Path(plain.binary).resolve())
+
+
+@pytest.mark.parametrize('words', ["-c id --level none", "-c id --write /", "-c id -c id --net full", "-c id --env A=b", "-c", "--deny", "--asked x -c id"])
+def test_flags_behind_the_script_count_too(plain, words):
+    event, _ = shell(plain, 'claude', f'{own(plain)} run {words}')
+    assert 'ward is not to be called' in reason('claude', hook(plain, event))
+
+
+def test_a_limit_does_not_take_the_place_of_the_policys(plain):
+    event, command = shell(plain, 'claude', f'{own(plain)} run --timeout 1h -c id')
+    assert command(hook(plain, event)).endswith(' --timeout 1h -c id')
+    plain.policy('sandbox:\n  limits: {time: 5s}\n')
+    assert 'ward is not to be called' in reason('claude', hook(plain, event))
+
+
+@pytest.mark.parametrize('text', ['for HOME in /tmp/evil; do {} run -c id; done', '{} run -c id', '{} run -c "id"', '{{ {} run -c id; }} # x'])
+def test_the_shell_around_a_call_of_ward_has_no_word(plain, text):
+    """It could give ward another home, and so another policy, or another directory to write in."""
+    event, command = shell(plain, 'claude', text.format(own(plain)))
+    plain.file('sub/x')
+    for cwd in (plain.work, plain.work / 'sub', plain.home):
+        line = shlex.split(command(hook(plain, {**event, 'cwd': str(cwd)})))
+        assert line[:2] == [own(plain), 'run'] and line[-2:] == ['-c', 'id']
+        assert line[line.index('--workspace') + 1] == str(plain.work) and line[line.index('--cwd') + 1] == str(cwd)
+    # Where another command cannot be given, only ward's own line goes on.
+    event = {'conversation_id': 'c', 'hook_event_name': 'beforeShellExecution', 'workspace_roots': [str(plain.work)], 'command': text.format(own(plain)), 'cwd': ''}
+    answer = hook(plain, event)
+    assert answer['permission'] == 'ask'
+    assert hook(plain, {**event, 'command': answer['agent_message'].split('run it as: ')[1]}) == {'permission': 'allow'}
 
 
 def test_another_program_called_ward_is_not_ward(plain):
@@ -163,8 +215,11 @@ def test_another_program_called_ward_is_not_ward(plain):
 
 def test_a_change_of_directory_is_the_shells(plain):
     plain.file('sub/x')
-    event, _ = shell(plain, 'claude', 'cd sub')
+    event, command = shell(plain, 'claude', 'cd sub')
     assert hook(plain, event)['hookSpecificOutput'] == {'hookEventName': 'PreToolUse', 'permissionDecision': 'allow'}
+    # A shell that lives on would keep what stands around it.
+    event, command = shell(plain, 'claude', 'for HOME in /tmp/evil; do cd "sub"; done')
+    assert command(hook(plain, event)) == 'cd sub'
 
 
 def test_the_workspace_is_that_of_the_first_call(plain):

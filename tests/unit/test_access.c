@@ -225,6 +225,13 @@ static void variables_in_paths(void **state)
 		{"$A_EMPTY", NULL, "A_EMPTY"},
 		{"$A_GLOB", NULL, "A_GLOB"},
 		{"${A_TEST/x}", NULL, "A_TEST"},
+		{"${A_TEST:-/other}/x", "/a b/x", ""},
+		{"${A_NONE:-~/other}/x", "~/other/x", ""},
+		{"${A_EMPTY:-/other}", "/other", ""},
+		{"${A_NONE:-/o*}", "/o*", ""},
+		{"${A_GLOB:-/other}", NULL, "A_GLOB"},
+		{"${A_NONE:-/other", NULL, "A_NONE"},
+		{"${A_NONE-/other}", NULL, "A_NONE"},
 	};
 
 	(void)state;

@@ -33,6 +33,8 @@ static struct standing standing_of(unsigned bits, unsigned class, unsigned rule)
 		.none_by_policy = bits & 8,
 		.wants_more = bits & 16,
 		.more_approved = bits & 32,
+		.wants_approval = bits & 64,
+		.vouched = bits & 128,
 	};
 }
 
@@ -40,8 +42,8 @@ static struct standing standing_of(unsigned bits, unsigned class, unsigned rule)
 static enum verdict_kind expected(enum approval approval, const struct standing *s)
 {
 	bool allow_rule = s->has_rule && s->rule == VERDICT_ALLOW;
-	bool ask_rule = s->has_rule && s->rule == VERDICT_ASK;
-	bool approved = allow_rule || s->approved;
+	bool ask_rule = (s->has_rule && s->rule == VERDICT_ASK) || s->wants_approval;
+	bool approved = allow_rule || s->approved || s->vouched;
 
 	if (s->has_rule && s->rule == VERDICT_DENY)
 		return VERDICT_DENY;
@@ -74,7 +76,7 @@ static void the_whole_matrix_is_as_designed(void **state)
 	for (unsigned approval = 0; approval < APPROVALS; approval++)
 		for (unsigned class = 0; class < CLASSES; class ++)
 			for (unsigned rule = 0; rule < RULES; rule++)
-				for (unsigned bits = 0; bits < 64; bits++) {
+				for (unsigned bits = 0; bits < 256; bits++) {
 					struct standing s = standing_of(bits, class, rule);
 					struct ruling got =
 						approve_first((enum approval)approval, &s);
@@ -91,7 +93,7 @@ static void nothing_against_it_makes_it_freer(void **state)
 	(void)state;
 	for (unsigned approval = 0; approval < APPROVALS; approval++)
 		for (unsigned rule = 0; rule < RULES; rule++)
-			for (unsigned bits = 0; bits < 64; bits++) {
+			for (unsigned bits = 0; bits < 256; bits++) {
 				enum verdict_kind last = VERDICT_ALLOW;
 
 				for (unsigned class = 0; class < CLASSES; class ++) {
@@ -109,6 +111,11 @@ static void nothing_against_it_makes_it_freer(void **state)
 					s.approved = true;
 					assert_true(
 						approve_first((enum approval)approval, &s).kind <=
+						kind);
+					s = standing_of(bits, class, rule);
+					s.wants_approval = true;
+					assert_true(
+						approve_first((enum approval)approval, &s).kind >=
 						kind);
 					s = standing_of(bits, class, rule);
 					s.has_rule = true;

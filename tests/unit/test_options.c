@@ -255,7 +255,9 @@ static void add_setting(struct buffer *text, const char *name, const char *value
 	const char *dot = strchr(name, '.');
 	int before = dot ? (int)(dot - name) : 0;
 
-	buffer_printf(text, strcmp(name, "approval") == 0 ? "" : "sandbox: {");
+	bool top = strcmp(name, "approval") == 0 || strcmp(name, "wait") == 0;
+
+	buffer_printf(text, top ? "" : "sandbox: {");
 	if (dot)
 		buffer_printf(text, "%.*s: {", before, name);
 	buffer_printf(text, "%s: %s", dot ? dot + 1 : name,
@@ -269,7 +271,7 @@ static void add_setting(struct buffer *text, const char *name, const char *value
 		      strcmp(name, "environment.set") == 0 ? "}"
 		      : list				   ? "]"
 							   : "",
-		      dot ? "}" : "", strcmp(name, "approval") == 0 ? "" : "}");
+		      dot ? "}" : "", top ? "" : "}");
 }
 
 static char *flags_of(const struct policy *policy, struct request *ret_request)

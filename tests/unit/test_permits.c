@@ -184,9 +184,31 @@ static void a_name_with_the_characters_of_patterns_is_itself(void **state)
 	assert_false(may(PERMIT_WRITE, "/srv/deep/er"));
 	assert_null(path_unescape("/srv/*"));
 	assert_null(path_unescape("/srv/[ab]"));
-	assert_false(permits_add(&observer.permits, "write /srv/*", 0));
+	assert_false(permits_add(&observer.permits, "write /srv/*/x", 0));
+	assert_false(permits_add(&observer.permits, "write /srv/*/**", 0));
 	assert_false(permits_add(&observer.permits, "write relative", 0));
 	assert_false(permits_add(&observer.permits, "connect host:1", 0));
+}
+
+static void a_pattern_means_names_in_one_directory(void **state)
+{
+	(void)state;
+	areas_add(&areas, "/home/u/.settings-held", STATE_READ_ONLY, NULL);
+	give("write /home/u/.settings*", NULL, 0);
+	assert_true(may(PERMIT_WRITE, "/home/u/.settings"));
+	assert_true(may(PERMIT_WRITE, "/home/u/.settings.tmp.1"));
+	assert_false(may(PERMIT_WRITE, "/home/u/.settings-held"));
+	assert_false(may(PERMIT_WRITE, "/home/u/.setting"));
+	assert_false(may(PERMIT_WRITE, "/home/u/.settings.d/x"));
+	assert_false(may(PERMIT_WRITE, "/home/u/x/.settings"));
+	assert_false(may(PERMIT_WRITE, "/home/u"));
+	assert_true(permit_is_loose(&observer, "/home/u/.settings"));
+	/* What is guarded is judged by its name in that directory, unless it is named itself. */
+	assert_string_equal(permit_tree(&observer, "/home/u/.settings", /* innermost= */ true),
+			    "/home/u");
+	give("write /home/u/.settings", NULL, 0);
+	assert_string_equal(permit_tree(&observer, "/home/u/.settings", /* innermost= */ true),
+			    "/home/u/.settings");
 }
 
 static void a_time_ends(void **state)
@@ -271,6 +293,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_tree_is_said_to_be_one, begin, end),
 		cmocka_unit_test_setup_teardown(a_name_with_the_characters_of_patterns_is_itself,
 						begin, end),
+		cmocka_unit_test_setup_teardown(a_pattern_means_names_in_one_directory, begin, end),
 		cmocka_unit_test_setup_teardown(a_time_ends, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_taken_back_ends, begin, end),
 		cmocka_unit_test_setup_teardown(what_the_walls_have_ends_the_run, begin, end),

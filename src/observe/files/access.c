@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs ask whether they may write before they try, and the kernel knows only that the mount is
- * read-only. Where somebody can be asked they shall try, so they are told what would hold without
- * that mount. Nothing is opened by it, and nothing can be done that could not be done before. */
+ * read-only. Where somebody can be asked, or has given it, they shall try, so they are told what
+ * would hold without that mount. Nothing is opened by it, and nothing can be done that could not be
+ * done before. */
 #include "../observer.h"
 
 #include <errno.h>
@@ -15,6 +16,9 @@ static bool may_be_granted(const struct observer *observer, const struct found *
 	const struct area *area = areas_find(observer->observed->areas, found->path);
 	const char *rule = NULL;
 
+	if (!observer->observed->asks &&
+	    !permit_covers(observer, PERMIT_WRITE, found->path, /* whole= */ false))
+		return false;
 	return !observer->observed->alone && !may_write(observer, found->path, &rule) &&
 	       !(area && area->state == STATE_DENIED) && !permit_never(observer, found->path);
 }

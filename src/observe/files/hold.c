@@ -5,6 +5,7 @@
 #include "../masks/text.h"
 #include "../../base/io.h"
 #include "../../base/path.h"
+#include "../../sandbox/agentconfig.h"
 #include "../../sandbox/gitconfig.h"
 #include "../../sys/kernel.h"
 
@@ -139,6 +140,62 @@ static enum guard judge_by_neighbours(const char *top, const char *path)
 		&(struct guard_place){.ground = in_hooks ? GROUND_HOOKS : GROUND_REPOSITORY}, name);
 }
 
+/* Component by component, as the most generous file system takes names. */
+static bool is_under_folded(const char *path, const char *directory)
+{
+	char one[NAME_MAX + 1], other[NAME_MAX + 1], folded[NAME_MAX + 1];
+
+	for (;;) {
+		size_t length, length2;
+
+		path += strspn(path, "/");
+		directory += strspn(directory, "/");
+		length = strcspn(path, "/");
+		length2 = strcspn(directory, "/");
+		if (length2 == 0)
+			return true;
+		if (length == 0 || length > NAME_MAX || length2 > NAME_MAX)
+			return false;
+		snprintf(one, sizeof(one), "%.*s", (int)length, path);
+		snprintf(other, sizeof(other), "%.*s", (int)length2, directory);
+		guard_fold(one, folded);
+		guard_fold(other, one);
+		if (strcmp(folded, one) != 0)
+			return false;
+		path += length;
+		directory += length2;
+	}
+}
+
+/* What a rule closes within the tree, by a plain path. What was there at the start is held by a
+ * mount; what was not must not come into being. */
+static bool is_closed_in(const char *tree, const char *closed)
+{
+	return !path_has_glob(closed) && strlen(closed) > strlen(tree) &&
+	       path_is_under(closed, tree);
+}
+
+static bool is_closed_by_rule(const struct observer *observer, const char *tree, const char *path)
+{
+	const struct list *never = observer->observed->never;
+
+	for (size_t i = 0; never && i < never->count; i++)
+		if (is_closed_in(tree, never->items[i]) && is_under_folded(path, never->items[i]))
+			return true;
+	return false;
+}
+
+bool hold_closes_below(const struct observer *observer, const char *path)
+{
+	const struct list *never = observer->observed->never;
+	const char *tree = tree_of(observer, path);
+
+	for (size_t i = 0; tree && never && i < never->count; i++)
+		if (is_closed_in(tree, never->items[i]) && is_under_folded(never->items[i], path))
+			return true;
+	return false;
+}
+
 enum guard hold_judge(const struct observer *observer, const char *path)
 {
 	const char *top = tree_of(observer, path);
@@ -147,7 +204,14 @@ enum guard hold_judge(const struct observer *observer, const char *path)
 
 	if (!top || strcmp(top, path) == 0)
 		return GUARD_FREE;
+	if (is_closed_by_rule(observer, top, path))
+		return GUARD_CLOSED;
 	guard = guard_path(top, path, &parent);
+	/* On a read-only mount nobody but us can touch it: there a checked copy can be installed.
+	 */
+	if (guard == GUARD_CLOSED && guard_is(path_last(path), ".claude.json") &&
+	    permit_is_loose(observer, path))
+		return GUARD_CONFIG;
 	if ((guard == GUARD_FREE || guard == GUARD_OPEN || guard == GUARD_KEPT) &&
 	    parent.ground != GROUND_REPOSITORY) {
 		enum guard beside = judge_by_neighbours(top, path);
@@ -337,11 +401,13 @@ int hold_open_parent(const struct observer *observer, const char *path, int like
 }
 
 /* A regular file's text; *ret_text is NULL where there is none. -errno. */
-static int read_text(int parent, const char *name, char **ret_text, size_t *ret_length)
+static int read_text(int parent, const char *name, size_t limit, char **ret_text,
+		     size_t *ret_length)
 {
 	_cleanup_close_ int fd =
 		openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
+	char link[64];
 
 	*ret_text = NULL;
 	*ret_length = 0;
@@ -349,7 +415,8 @@ static int read_text(int parent, const char *name, char **ret_text, size_t *ret_
 		return errno == ENOENT ? 0 : errno == ELOOP ? -EACCES : -errno;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return -EACCES;
-	return text_read(fd, ret_text, ret_length);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return read_file(AT_FDCWD, link, limit, ret_text, ret_length);
 }
 
 /* A submodule's repository says where its files lie: in the same workspace, never elsewhere. */
@@ -403,9 +470,9 @@ int hold_install_config(int parent, const char *name, const char *config, mode_t
 	size_t length, before_length;
 	int r;
 
-	r = read_text(parent, name, &text, &length);
+	r = read_text(parent, name, GIT_CONFIG_LIMIT, &text, &length);
 	if (r == 0)
-		r = read_text(parent, config, &before, &before_length);
+		r = read_text(parent, config, GIT_CONFIG_LIMIT, &before, &before_length);
 	if (r == 0 && seen >= 0)
 		r = text_restore(seen, before, before_length, &text, &length);
 	if (r == 0 || r == -EINVAL) /* which says where it cannot be read */
@@ -420,6 +487,37 @@ int hold_install_config(int parent, const char *name, const char *config, mode_t
 	if (r == 0 && renameat(parent, name, parent, config) < 0)
 		r = -errno;
 	return r;
+}
+
+int hold_install_settings(struct observer *observer, int parent, const char *name,
+			  const char *settings, mode_t mode, const char *path)
+{
+	_cleanup_free_ char *text = NULL, *before = NULL, *installed = NULL, *line = NULL;
+	const char *restored = NULL;
+	size_t length, before_length;
+	int r = read_text(parent, name, AGENT_CONFIG_LIMIT, &text, &length);
+
+	if (r == 0 && !text)
+		r = -ENOENT;
+	if (r == 0)
+		r = read_text(parent, settings, AGENT_CONFIG_LIMIT, &before, &before_length);
+	if (r == 0)
+		r = agent_config_settle(before, before_length, text, length, &installed, &restored);
+	/* The writer may still hold the file open: what was looked at is what is installed. */
+	if (r == 0)
+		r = replace_by_copy(parent, name, installed, strlen(installed), mode);
+	if (r == 0 && renameat(parent, name, parent, settings) < 0)
+		r = -errno;
+	if (r == 0 && restored) {
+		if (asprintf(&line,
+			     "%s: `%s` in it runs programs outside the sandbox, and was left as it "
+			     "was; to let it be changed: --write %s",
+			     path, restored, path) < 0)
+			abort();
+		if (!list_has(&observer->holding.lines, line))
+			list_add(&observer->holding.lines, line);
+	}
+	return r == -EINVAL ? -EACCES : r;
 }
 
 static int adopt_hooks(int directory, char why[static 300])
@@ -464,7 +562,7 @@ int hold_adopt(struct observer *observer, const char *directory, char why[static
 		_cleanup_free_ char *text = NULL;
 		size_t length;
 
-		r = read_text(fd, configs[i], &text, &length);
+		r = read_text(fd, configs[i], GIT_CONFIG_LIMIT, &text, &length);
 		if (r < 0 || !text)
 			continue;
 		r = check_config(fd, text, length, NULL, 0, why);

@@ -74,6 +74,13 @@ bool hold_is_repository(const char *directory);
 /* A directory is about to become a repository: nothing in it may run a program yet. 0, or -EACCES
  * with what does. */
 int hold_adopt(struct observer *observer, const char *directory, char why[static 300]);
+/* True if something lies below it by a name that a rule closes: a directory that is moved there may
+ * hold anything by that name. */
+bool hold_closes_below(const struct observer *observer, const char *path);
+/* The same for the settings of an agent, of which what runs programs stays as it was. path: for a
+ * person. */
+int hold_install_settings(struct observer *observer, int parent, const char *name,
+			  const char *settings, mode_t mode, const char *path);
 /* Installs parent/name as the configuration beside it: by a copy that nobody else has open, if
  * everything in it may be set unasked. text: the one that is seen inside in its place, else -1. 0,
  * -EACCES with the key that may not, or -errno. */

@@ -207,6 +207,9 @@ static void serve_make(struct observer *observer, const struct seccomp_notif *ca
 		return;
 	}
 	guard = hold_judge(observer, spot.path);
+	/* Whoever writes there outside would write where it leads. */
+	if (trap->kind == TRAP_SYMLINK && permit_is_loose(observer, spot.path))
+		guard = GUARD_CLOSED;
 	if (guard >= GUARD_CONFIG || (guard == GUARD_HOLDER && !directory)) {
 		refuse_guarded(observer, call, trap, spot.path, NULL);
 		return;
@@ -464,6 +467,9 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		return;
 	}
 	r = judge_rename(observer, &from, source, &to, target, flags);
+	if ((S_ISDIR(from.st.st_mode) && hold_closes_below(observer, to.path)) ||
+	    (S_ISLNK(from.st.st_mode) && permit_is_loose(observer, to.path)))
+		r = -1;
 	if (r < 0) {
 		refuse_guarded(observer, call, trap,
 			       target >= GUARD_CONFIG || target == GUARD_HOLDER ? to.path
@@ -474,9 +480,13 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	if (r == 1) {
 		_cleanup_close_ int at = hold_open_parent(observer, to.path, to.parent);
 
-		r = at < 0 ? at
-			   : hold_install_config(at, from.name, to.name, from.st.st_mode, text,
-						 why);
+		if (at < 0)
+			r = at;
+		else if (guard_is(to.name, ".claude.json"))
+			r = hold_install_settings(observer, at, from.name, to.name, from.st.st_mode,
+						  to.path);
+		else
+			r = hold_install_config(at, from.name, to.name, from.st.st_mode, text, why);
 		if (*why) {
 			refuse_guarded(observer, call, trap, to.path, why);
 			return;

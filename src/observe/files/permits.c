@@ -34,8 +34,12 @@ bool permits_add(struct permits *permits, const char *permission, size_t number)
 			length > strlen(all) && strcmp(pattern + length - strlen(all), all) == 0;
 		_cleanup_free_ char *text =
 			pattern ? strndup(pattern, tree ? length - strlen(all) : length) : NULL;
-		char *path = text ? path_unescape(text) : NULL;
+		char *path = text ? path_unescape(text) : NULL, *name = NULL;
 
+		if (!path && text && !tree && (name = strrchr(text, '/')) != text && name) {
+			*name++ = '\0';
+			path = path_unescape(text);
+		}
 		if (!path)
 			continue;
 		permits->items =
@@ -44,6 +48,8 @@ bool permits_add(struct permits *permits, const char *permission, size_t number)
 			abort();
 		permits->items[permits->count++] = (struct permit){
 			.kind = (enum permit_kind)i, .tree = tree, .path = path, .number = number};
+		if (name)
+			permits->items[permits->count - 1].pattern = strdup(name);
 		return true;
 	}
 	return false;
@@ -51,8 +57,10 @@ bool permits_add(struct permits *permits, const char *permission, size_t number)
 
 void permits_done(struct permits *permits)
 {
-	for (size_t i = 0; i < permits->count; i++)
+	for (size_t i = 0; i < permits->count; i++) {
 		free(permits->items[i].path);
+		free(permits->items[i].pattern);
+	}
 	free(permits->items);
 	*permits = (struct permits){0};
 }
@@ -67,8 +75,20 @@ static bool is_closed_within(const struct observer *observer, const struct permi
 	       (area->state != STATE_WRITABLE || area_is_layer(area));
 }
 
+/* A name in the directory, not what lies below such a name. */
+static bool is_name_in(const struct permit *permit, const char *path)
+{
+	const char *name = path_last(path);
+
+	return path_is_under(path, permit->path) &&
+	       (size_t)(name - path) == strlen(permit->path) + (permit->path[1] != '\0') &&
+	       path_component_matches(permit->pattern, strlen(permit->pattern), name, strlen(name));
+}
+
 static bool is_meant(const struct observer *observer, const struct permit *permit, const char *path)
 {
+	if (permit->pattern)
+		return is_name_in(permit, path) && !is_closed_within(observer, permit, path);
 	if (strcmp(path, permit->path) == 0)
 		return true;
 	return permit->tree && path_is_under(path, permit->path) &&
@@ -96,6 +116,17 @@ bool permit_covers(const struct observer *observer, enum permit_kind kind, const
 		   bool whole)
 {
 	return permit_find(observer, kind, path, whole);
+}
+
+bool permit_is_loose(const struct observer *observer, const char *path)
+{
+	const struct permits *permits = &observer->permits;
+
+	for (size_t i = 0; i < permits->count; i++)
+		if (permits->items[i].pattern && permits->items[i].kind == PERMIT_WRITE &&
+		    is_meant(observer, &permits->items[i], path))
+			return true;
+	return false;
 }
 
 const char *permit_tree(const struct observer *observer, const char *path, bool innermost)

@@ -25,6 +25,7 @@ struct permit {
 	enum permit_kind kind;
 	bool tree;     /* all that lies in it, too */
 	char *path;    /* absolute and real */
+	char *pattern; /* of names in it, which alone are meant; NULL: the path is */
 	size_t number; /* of what was given */
 };
 
@@ -34,7 +35,8 @@ struct permits {
 };
 
 /* "read PATH", "delete PATH", "write PATH", the path as path_escape() writes it; with a component
- * of two stars at the end all of the directory. False for anything else. */
+ * of two stars at the end all of the directory, with a glob in the last component all names that it
+ * matches. False for anything else. */
 bool permits_add(struct permits *permits, const char *permission, size_t number);
 void permits_done(struct permits *permits);
 
@@ -45,7 +47,10 @@ const struct permit *permit_find(const struct observer *observer, enum permit_ki
 				 const char *path, bool whole);
 bool permit_covers(const struct observer *observer, enum permit_kind kind, const char *path,
 		   bool whole);
-/* The innermost granted path to be written that the path is, or lies in; NULL: none. */
+/* True if it may be written because a pattern means it, among others: it was not named itself. */
+bool permit_is_loose(const struct observer *observer, const char *path);
+/* The innermost granted path to be written that the path is, or lies in; NULL: none. Of a pattern
+ * it is the directory: what is guarded is not meant by one. */
 const char *permit_tree(const struct observer *observer, const char *path, bool innermost);
 /* True if nobody can grant it: ward's own files, what a rule denies, the kernel's own places. By
  * whatever mount the path leads there. */
