@@ -53,7 +53,7 @@ static void forget(struct face *face)
 
 void face_begin(void)
 {
-	inherited = umask(0);
+	inherited = umask(077); /* to ask is to set: others of our process may make files now */
 	umask(inherited);
 	untouched = true;
 }
