@@ -36,6 +36,8 @@ bool holds_dangerous_word(const char *text);
 /* conditions.c, sql.c: tests that the data may name; tools/tools-data reads their names here. */
 bool test_forced_refspec(const struct call *call);
 bool test_discards_files(const struct call *call);
+bool test_deletes_by_force(const struct call *call);
+bool test_copies_nothing(const struct call *call);
 bool test_restores_files(const struct call *call);
 bool test_last_is_host(const struct call *call);
 bool test_last_is_bucket(const struct call *call);
