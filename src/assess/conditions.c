@@ -163,6 +163,37 @@ bool test_kills_all(const struct call *call)
 	return false;
 }
 
+/* w FILE and e COMMAND among the commands of sed, and as flags of its s. */
+static bool is_writing_script(const char *word)
+{
+	for (const char *at = word; (at = strpbrk(at, "weW")); at++) {
+		bool begins =
+			at == word || !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTU"
+					      "VWXYZ_",
+					      at[-1]);
+
+		if (begins && (at[1] == ' ' || (at[1] == '\0' && at > word)))
+			return true;
+	}
+	return false;
+}
+
+bool test_writes_by_script(const struct call *call)
+{
+	struct cursor cursor = {0};
+	struct word word;
+	bool given = any_option(call, "-e --expression -f --file");
+
+	while (call_next(call, &cursor, &word)) {
+		if (word.is_option && word_is_option(&word, "-e --expression", false) &&
+		    word.value && is_writing_script(word.value))
+			return true;
+		if (!word.is_option && !given)
+			return is_writing_script(word.text);
+	}
+	return false;
+}
+
 /* curl with a body; -G makes it part of the URL. */
 bool test_posts(const struct call *call)
 {

@@ -45,6 +45,7 @@ bool test_last_is_null(const struct call *call);
 bool test_set_id_mode(const struct call *call);
 bool test_kills_all(const struct call *call);
 bool test_posts(const struct call *call);
+bool test_writes_by_script(const struct call *call);
 bool test_reads_input(const struct call *call);
 bool test_partitions_disk(const struct call *call);
 bool test_finds_and_removes(const struct call *call);

@@ -99,6 +99,8 @@ void weigh_path(struct weighing *weighing, enum role role, const char *path, boo
 			weigh_effect(weighing, EFFECT_SEND_CREDENTIALS);
 		return;
 	case ROLE_CODE:
+		/* awk: print > FILE, print | COMMAND, system(COMMAND) */
+		weighing->changes |= strpbrk(path, ">|") || strstr(path, "system");
 		if (multiplies(path))
 			weigh_effect(weighing, EFFECT_FORK_BOMB);
 		else if (takes_control(path))
