@@ -471,6 +471,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	flow->observed = (struct observed){
 		.listener = flow->entry.listener,
 		.names = flow->entry.names,
+		.network = flow->entry.network,
 		.root = flow->entry.root,
 		.uid = flow->identity.uid,
 		.init = flow->entry.init,

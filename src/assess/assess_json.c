@@ -21,9 +21,9 @@ json_t *assessment_to_json(const struct assessment *assessment)
 	if (assessment->damage.measured) {
 		const struct damage *damage = &assessment->damage;
 
-		json_put(radius, "deleted", json_integer((json_int_t)damage->files));
-		json_put(radius, "bytes", json_integer((json_int_t)damage->bytes));
-		json_put(radius, "restorable", json_integer((json_int_t)damage->restorable));
+		json_put_count(radius, "deleted", damage->files);
+		json_put_count(radius, "bytes", damage->bytes);
+		json_put_count(radius, "restorable", damage->restorable);
 		json_put(radius, "more", json_boolean(damage->more));
 	}
 	json_put_text(object, "level", risk_name(assessment->risk));
@@ -31,13 +31,8 @@ json_t *assessment_to_json(const struct assessment *assessment)
 	json_put(object, "reasons", texts(object, assessment->reasons));
 	json_put(object, "blast_radius", radius);
 	json_put(object, "reversible", json_boolean(assessment->reversible));
-	json_put(object, "way_back",
-		 assessment->reversible && assessment->way_back ? json_string(assessment->way_back)
-								: json_null());
-	json_put(object, "unknown",
-		 assessment->unknown
-			 ? json_from_bytes(object, assessment->unknown, strlen(assessment->unknown))
-			 : json_null());
+	json_put_text(object, "way_back", assessment->reversible ? assessment->way_back : NULL);
+	json_put_text(object, "unknown", assessment->unknown);
 	json_put(object, "confidence", json_real(assessment->confidence));
 	return object;
 }

@@ -4,10 +4,12 @@
 #include "../base/io.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -100,6 +102,21 @@ static int set_capabilities(uint32_t effective, uint32_t permitted)
 	return (int)syscall(SYS_capset, &header, sets);
 }
 
+/* The kernel forgets the parent-death signal with another uid; a run would outlive its server. */
+static int change(const struct identity *identity)
+{
+	pid_t parent = getppid();
+	int number = 0;
+
+	prctl(PR_GET_PDEATHSIG, &number);
+	if (setresgid(identity->gid, identity->gid, identity->gid) < 0 ||
+	    setresuid(identity->uid, identity->uid, identity->uid) < 0)
+		return -1;
+	if (number && (prctl(PR_SET_PDEATHSIG, number) < 0 || getppid() != parent))
+		raise(number);
+	return 0;
+}
+
 int identity_become(const struct identity *identity, bool may_return, struct error **ret_error)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -113,8 +130,7 @@ int identity_become(const struct identity *identity, bool may_return, struct err
 	prctl(PR_SET_KEEPCAPS, root && identity->changes);
 	if (root && setgroups(0, NULL) < 0 && errno != EPERM)
 		return fail_errno(ret_error, E_ENGINE, errno, "giving up root's groups");
-	if (identity->changes && (setresgid(identity->gid, identity->gid, identity->gid) < 0 ||
-				  setresuid(identity->uid, identity->uid, identity->uid) < 0))
+	if (identity->changes && change(identity) < 0)
 		return fail_errno(ret_error, E_ENGINE, errno,
 				  "becoming uid %u, the workspace's owner", identity->uid);
 	if (root && set_capabilities(identity->changes ? 0 : held() & 1u << CAP_SETFCAP,
