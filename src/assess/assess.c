@@ -93,7 +93,6 @@ static void weigh_together(struct weighing *weighing, const struct command *comm
 			weighing->file = file;
 	}
 	weighing->decoded |= is_decoder(command, first);
-	weighing->piped = !prints_words(command, first);
 	weighing->shown |= shows_file(command, first);
 	weighing->secrets |= shows_secrets(command, first);
 	weighing->sql |= match_one("echo printf cat", name) &&
@@ -145,6 +144,14 @@ static void weigh_redirects(struct weighing *weighing, const struct command *com
 	}
 }
 
+/* And nobody knows what. */
+static bool prints_something(const struct command *command, size_t first)
+{
+	return first < command->argc && !prints_words(command, first) &&
+	       !match_one("cd pushd popd export set unset source . mkdir touch sleep clear alias",
+			  path_last(command->argv[first]));
+}
+
 /* The command itself, and the one behind each wrapper. */
 static void weigh_command(struct weighing *weighing, const struct command *command)
 {
@@ -162,6 +169,7 @@ static void weigh_command(struct weighing *weighing, const struct command *comma
 			break;
 		first = next;
 	}
+	weighing->piped = prints_something(command, first);
 	weigh_redirects(weighing, command);
 	/* words before a command alone change nothing but variables */
 	if (weighing->changes || (first < command->argc && !weighing->reads)) {

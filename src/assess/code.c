@@ -45,9 +45,9 @@ bool is_ruinous_code(const char *text)
 		"unlinkSync",  "rimraf",  "removedirs", "remove_tree", "fs.rm(",
 		"fs.unlink",   "unlink",  "os.remove",	"File.delete", "FileUtils.rm",
 		"Deno.remove", ".unlink("};
-	static const char *const starters[] = {
-		"system",	 "exec", "popen", "subprocess", "spawn", "qx",
-		"child_process", "`",	 "%x",	  "| \"",	"|\""};
+	static const char *const starters[] = {"system", "exec", "popen",	  "subprocess",
+					       "spawn",	 "qx",	 "child_process", "`",
+					       "%x",	 ":!",	 "| \"",	  "|\""};
 
 	static const char *const disks[] = {"/dev/sd", "/dev/nvme", "/dev/vd", "/dev/mem"};
 

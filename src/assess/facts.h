@@ -36,6 +36,8 @@ bool holds_dangerous_word(const char *text);
 /* conditions.c, sql.c: tests that the data may name; tools/tools-data reads their names here. */
 bool test_forced_refspec(const struct call *call);
 bool test_discards_files(const struct call *call);
+bool test_deletes_by_force(const struct call *call);
+bool test_copies_nothing(const struct call *call);
 bool test_restores_files(const struct call *call);
 bool test_last_is_host(const struct call *call);
 bool test_last_is_bucket(const struct call *call);
@@ -43,6 +45,7 @@ bool test_last_is_null(const struct call *call);
 bool test_set_id_mode(const struct call *call);
 bool test_kills_all(const struct call *call);
 bool test_posts(const struct call *call);
+bool test_writes_by_script(const struct call *call);
 bool test_reads_input(const struct call *call);
 bool test_partitions_disk(const struct call *call);
 bool test_finds_and_removes(const struct call *call);

@@ -56,7 +56,9 @@ static const char regenerable[] =
 	".svelte-kit .turbo .parcel-cache .cache .gradle .nyc_output coverage htmlcov .coverage "
 	"tmp "
 	"temp .tmp *.o *.a *.so *.pyc *.pyo *.class *.log *.tmp *.bak *.orig *.rej *.swp .DS_Store "
-	"*.tsbuildinfo *.gcda *.gcno *.profraw test-results playwright-report storybook-static";
+	"*.tsbuildinfo *.gcda *.gcno *.profraw test-results playwright-report storybook-static "
+	"package-lock.json yarn.lock pnpm-lock.yaml poetry.lock uv.lock Cargo.lock Gemfile.lock "
+	"composer.lock";
 
 bool is_regenerable(const char *name)
 {
