@@ -79,6 +79,11 @@ static void print_reach(const struct assessment *assessment)
 	printf("  reach: %s%s%s\n", files[assessment->files],
 	       assessment->network ? ", talks to other machines" : "",
 	       assessment->remote ? ", changes something there" : "");
+	if (assessment->damage.measured) {
+		_cleanup_free_ char *damage = damage_text(&assessment->damage);
+
+		printf("  gone: %s\n", damage);
+	}
 	printf("  %s", assessment->reversible ? "can be undone" : "cannot be undone");
 	if (assessment->reversible && assessment->way_back)
 		printf(": %s", assessment->way_back);

@@ -24,8 +24,8 @@ static const char pending_help[] =
 static const char approve_help[] =
 	"usage: ward approve ID [OPTION...]\n"
 	"\n"
-	"Says yes to a question of `ward pending`, by its id or the beginning of it. What waits "
-	"goes "
+	"Says yes to a question of `ward pending`, by its id or the first 14 characters of it. "
+	"What waits goes\n"
 	"on at once.\n"
 	"\n"
 	"  --scope SCOPE  once (default), session, always, or a time: 30m\n"
@@ -37,7 +37,7 @@ static const char approve_help[] =
 static const char deny_help[] =
 	"usage: ward deny ID [OPTION...]\n"
 	"\n"
-	"Says no to a question of `ward pending`, by its id or the beginning of it.\n"
+	"Says no to a question of `ward pending`, by its id or the first 14 characters of it.\n"
 	"\n"
 	"  --scope SCOPE  once (default), session, or always: never again\n"
 	"  --abort        the run is ended\n"
@@ -98,7 +98,7 @@ static void print_short(void *data, json_t *entry)
 static int show_one(const char *state, const char *id, bool json, struct error **ret_error)
 {
 	json_t *entry = NULL, *ask;
-	int r = queue_find(state, id, &entry, ret_error);
+	int r = queue_find(state, id, 1, &entry, ret_error);
 
 	if (r < 0)
 		return r;
@@ -238,7 +238,7 @@ static int answer_verb(int argc, char **argv, const char *word, const char *help
 	output_begin();
 	r = state_directory(&state, &error);
 	if (r == 0)
-		r = queue_find(state, id, &entry, &error);
+		r = queue_find(state, id, QUEUE_ID_LEAST, &entry, &error);
 	if (r == 0)
 		r = queue_answer(state, entry, answer, &error);
 	if (r == 0)

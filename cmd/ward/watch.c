@@ -194,9 +194,9 @@ static bool is_obsolete(void *data)
 {
 	const struct standing *standing = data;
 	json_t *now = NULL;
-	bool stands =
-		queue_find(standing->state, text_of(standing->entry, "id"), &now, NULL) == 0 &&
-		json_equal(now, standing->entry);
+	bool stands = queue_find(standing->state, text_of(standing->entry, "id"), QUEUE_ID_LEAST,
+				 &now, NULL) == 0 &&
+		      json_equal(now, standing->entry);
 
 	json_decref(now);
 	return !stands;

@@ -143,8 +143,8 @@ static json_t *read_object(int directory, const char *name)
 	return json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
 }
 
-/* True if there is one, and it is to this very question. What is not is removed, and the question
- * stands. */
+/* True if there is one, and it is to this very question. What is not is removed, whatever it is: it
+ * would stand in the way of one that is, and the question stands. */
 static bool take_answer(int directory, json_t *entry, struct answer *ret_answer)
 {
 	const char *id = json_string_value(json_object_get(entry, "id"));
@@ -153,15 +153,15 @@ static bool take_answer(int directory, json_t *entry, struct answer *ret_answer)
 	bool holds;
 
 	name_of(id, ".answer", name);
-	object = read_object(directory, name);
-	if (!object)
+	if (faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
+	object = read_object(directory, name);
 	holds = json_equal(json_object_get(object, "nonce"), json_object_get(entry, "nonce")) &&
 		json_equal(json_object_get(object, "hash"), json_object_get(entry, "hash")) &&
 		answer_from_json(json_object_get(object, "answer"), json_object_get(entry, "ask"),
 				 ret_answer, NULL) == 0;
-	if (!holds)
-		(void)unlinkat(directory, name, 0);
+	if (!holds && unlinkat(directory, name, 0) < 0)
+		(void)unlinkat(directory, name, AT_REMOVEDIR);
 	json_decref(object);
 	return holds;
 }
@@ -275,10 +275,13 @@ struct approver queue_approver(struct queue *queue)
 /* The question, if whoever asked still waits; else what is left of it is removed. */
 static json_t *look(int directory, const char *id)
 {
-	_cleanup_close_ int fd = openat(directory, id, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	/* Anything may lie there under such a name; nothing may keep us waiting. */
+	_cleanup_close_ int fd =
+		openat(directory, id, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
 	json_t *entry;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return NULL;
 	if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
 		remove_entry(directory, id);
@@ -373,18 +376,23 @@ static void note_found(void *data, json_t *entry)
 	found->entry = json_incref(entry);
 }
 
-int queue_find(const char *state, const char *id, json_t **ret_entry, struct error **ret_error)
+int queue_find(const char *state, const char *id, size_t least, json_t **ret_entry,
+	       struct error **ret_error)
 {
 	struct found found = {.id = id};
 	int r = queue_list(state, note_found, &found, ret_error);
 
-	if (r == 0 && found.count == 1 && *id) {
+	if (r == 0 && found.count == 1 && *id && strlen(id) >= least) {
 		*ret_entry = found.entry;
 		return 0;
 	}
 	json_decref(found.entry);
 	if (r < 0)
 		return r;
+	if (found.count == 1 && *id) {
+		fail(ret_error, E_INPUT, "what is asked next may begin with '%s', too", id);
+		return error_hint(ret_error, "give the whole id, or %zu characters of it", least);
+	}
 	if (found.count > 1)
 		fail(ret_error, E_INPUT, "%u questions begin with '%s'", found.count, id);
 	else
@@ -411,11 +419,12 @@ static int put_answer(int directory, const char *id, json_t *object)
 static void wake(int directory, const char *id)
 {
 	char name[NAME_ROOM];
+	struct stat st;
 	int fd;
 
 	name_of(id, ".wake", name);
-	fd = openat(directory, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0)
+	fd = openat(directory, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)) /* and no name of a file */
 		(void)!write(fd, "", 1);
 	close_fd(&fd);
 }

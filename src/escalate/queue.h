@@ -26,8 +26,14 @@ int queue_watch(const char *state, int *ret_fd, struct error **ret_error);
  * those whose asker is gone are removed. In the order in which they were put. */
 int queue_list(const char *state, void (*show)(void *data, json_t *entry), void *data,
 	       struct error **ret_error);
-/* The one whose id begins so; an error where there is none, or more than one. Caller frees. */
-int queue_find(const char *state, const char *id, json_t **ret_entry, struct error **ret_error);
+/* An id begins with the time, alike for all that is asked about then: whoever withdraws one
+ * question and puts another could have the yes to the first. So many characters nobody can make
+ * alike. */
+enum { QUEUE_ID_LEAST = 14 };
+/* The one whose id begins so, with at least so many characters; an error where there is none, or
+ * more than one. Caller frees. */
+int queue_find(const char *state, const char *id, size_t least, json_t **ret_entry,
+	       struct error **ret_error);
 /* Fails where the question does not stand any more, somebody has answered, or it is no answer to
  * it. answer: as in docs/ask.schema.json, borrowed. */
 int queue_answer(const char *state, json_t *entry, json_t *answer, struct error **ret_error);

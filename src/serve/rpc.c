@@ -2,9 +2,9 @@
 /* Each run has a process of its own; this one reads requests, passes on what the runs tell, and
  * waits for whatever comes first. docs/protocol.md has every message. */
 #include "rpc.h"
-#include "parent.h"
 #include "../base/escape.h"
 #include "../request/text_json.h"
+#include "parent.h"
 #include "runner.h"
 #include "wire.h"
 
@@ -22,6 +22,9 @@ enum {
 	INVALID_REQUEST = -32600,
 	NO_METHOD = -32601,
 	INVALID_PARAMS = -32602,
+	INTERNAL_ERROR = -32603,
+	TOO_MANY_RUNS = -32000,
+	CANCELLED = -32001,
 };
 
 struct rpc;
@@ -30,13 +33,14 @@ struct call {
 	struct rpc *rpc;
 	json_t *id;
 	struct runner *runner;
+	bool cancelled;
 };
 
 struct rpc {
 	struct wire wire;
 	const struct rpc_options *options;
 	struct call *calls[RPC_RUNS];
-	size_t count, most;
+	size_t count;
 	char *by; /* who answers */
 };
 
@@ -50,6 +54,22 @@ static void send_error(struct rpc *rpc, json_t *id, int code, const char *messag
 	json_t *object = with_id(id), *error = json_pack("{s:i}", "code", code);
 
 	json_put_text(error, "message", message);
+	json_put(object, "error", error);
+	wire_send(&rpc->wire, object);
+}
+
+static void send_failure(struct rpc *rpc, json_t *id, const struct error *failure)
+{
+	int code = failure->code == E_ENGINE ? INTERNAL_ERROR : INVALID_PARAMS;
+	json_t *object = with_id(id), *error = json_pack("{s:i}", "code", code);
+
+	json_put_text(error, "message", failure->message);
+	if (failure->hint) {
+		json_t *data = json_object();
+
+		json_put_text(data, "hint", failure->hint);
+		json_put(error, "data", data);
+	}
 	json_put(object, "error", error);
 	wire_send(&rpc->wire, object);
 }
@@ -146,15 +166,21 @@ static void serve_run(struct rpc *rpc, json_t *id, json_t *params)
 {
 	_cleanup_request_ struct request request;
 	_cleanup_error_ struct error *error = NULL;
-	struct call *call = calloc(1, sizeof(*call));
-	struct runner_events events = {.asks = RUNNER_ASKS_TERMINAL, .data = call};
+	struct call *call;
+	struct runner_events events = {.asks = RUNNER_ASKS_TERMINAL};
 	int r;
 
+	if (rpc->count == RPC_RUNS) {
+		send_error(rpc, id, TOO_MANY_RUNS, "as many runs go on as may at once");
+		return;
+	}
+	call = calloc(1, sizeof(*call));
 	if (!call)
 		abort();
 	if (rpc->options->events)
-		events = (struct runner_events){RUNNER_ASKS_SERVER, hear_output,    hear_notice,
-						hear_ask,	    hear_withdrawn, call};
+		events = (struct runner_events){RUNNER_ASKS_SERVER, hear_output, hear_notice,
+						hear_ask, hear_withdrawn};
+	events.data = call;
 	*call = (struct call){.rpc = rpc, .id = json_incref(id)};
 	request_init(&request);
 	r = make_request(params, &request, &error);
@@ -164,8 +190,7 @@ static void serve_run(struct rpc *rpc, json_t *id, json_t *params)
 		rpc->calls[rpc->count++] = call;
 		return;
 	}
-	send_error(rpc, id, error->code == E_ENGINE ? INVALID_REQUEST : INVALID_PARAMS,
-		   error->message);
+	send_failure(rpc, id, error);
 	json_decref(call->id);
 	free(call);
 }
@@ -177,30 +202,43 @@ static void serve_cancel(struct rpc *rpc, json_t *id, json_t *params)
 	for (size_t i = 0; i < rpc->count; i++)
 		if (json_equal(rpc->calls[i]->id, json_object_get(params, "id"))) {
 			runner_cancel(rpc->calls[i]->runner);
-			found = true;
+			rpc->calls[i]->cancelled = found = true;
 		}
 	if (id)
 		send_result(rpc, id, json_pack("{s:b}", "cancelled", found));
 }
 
-/* What somebody says to a question of ours; what is none is said back, and the question stands. */
-static void take_answer(struct rpc *rpc, json_t *id, json_t *answer)
+/* Whoever cannot answer has said no. */
+static json_t *answer_of(json_t *response)
 {
-	const char *name = json_string_value(id);
-	_cleanup_error_ struct error *error = NULL;
-	bool standing = false;
+	json_t *failure = json_object_get(response, "error"), *answer;
+	const char *message = json_string_value(json_object_get(failure, "message"));
 
-	for (size_t i = 0; i < rpc->count && name && !standing; i++) {
-		error_free(STEAL(error));
-		standing =
-			runner_answer(rpc->calls[i]->runner, name, answer, rpc->by, &error) == 0 ||
-			runner_asks(rpc->calls[i]->runner, name);
-	}
-	if (error)
+	if (!failure)
+		return json_incref(json_object_get(response, "result"));
+	answer = json_pack("{s:s}", "answer", "deny");
+	if (message && strlen(message) <= 1000)
+		json_put_text(answer, "reason", message);
+	return answer;
+}
+
+/* What somebody says to a question of ours; what is none is said back, and the question stands. */
+static void take_answer(struct rpc *rpc, json_t *response)
+{
+	const char *name = json_string_value(json_object_get(response, "id"));
+	json_t *answer = answer_of(response);
+	_cleanup_error_ struct error *error = NULL;
+	struct runner *asks = NULL;
+
+	for (size_t i = 0; i < rpc->count && name && !asks; i++)
+		if (runner_asks(rpc->calls[i]->runner, name))
+			asks = rpc->calls[i]->runner;
+	if (!asks || runner_answer(asks, name, answer, rpc->by, &error) < 0)
 		wire_send(&rpc->wire,
 			  json_pack("{s:s, s:s, s:{s:O, s:s}}", "jsonrpc", "2.0", "method",
-				    "ask.refused", "params", "ask", id, "message",
-				    standing ? error->message : "no such question stands"));
+				    "ask.refused", "params", "ask", json_object_get(response, "id"),
+				    "message", asks ? error->message : "no such question stands"));
+	json_decref(answer);
 }
 
 static void serve_line(struct rpc *rpc, const char *line, size_t length)
@@ -208,14 +246,13 @@ static void serve_line(struct rpc *rpc, const char *line, size_t length)
 	json_error_t at;
 	json_t *request = json_loadb(line, length, JSON_REJECT_DUPLICATES, &at);
 	json_t *id = json_object_get(request, "id"), *params = json_object_get(request, "params");
-	json_t *answer = json_object_get(request, "result");
 	const char *method = json_string_value(json_object_get(request, "method"));
 
 	if (!request)
 		send_error(rpc, NULL, PARSE_ERROR, at.text);
 	else if (!method && id && rpc->options->events &&
-		 (answer || json_object_get(request, "error")))
-		take_answer(rpc, id, answer);
+		 (json_object_get(request, "result") || json_object_get(request, "error")))
+		take_answer(rpc, request);
 	else if (method && !id && strcmp(method, "cancel") == 0)
 		serve_cancel(rpc, NULL, params);
 	else if (!method || !id || json_is_object(id) || json_is_array(id))
@@ -239,26 +276,46 @@ static void end_call(struct rpc *rpc, size_t number)
 
 	if (result)
 		send_result(rpc, call->id, json_incref(result));
+	else if (call->cancelled)
+		send_error(rpc, call->id, CANCELLED, "the run was cancelled");
 	else
-		send_error(rpc, call->id, INVALID_REQUEST, "the run ended without a result");
+		send_error(rpc, call->id, INTERNAL_ERROR, "the run ended without a result");
 	runner_free(call->runner);
 	json_decref(call->id);
 	free(call);
 	rpc->calls[number] = rpc->calls[--rpc->count];
 }
 
-/* Waits for whatever comes first. As long as too many run, or too much waits to be read, nothing
- * more is taken in. */
-static void serve_once(struct rpc *rpc)
+/* Where nobody hears of events, requests wait for each other. With events there is always something
+ * to hear: a run may wait for an answer. */
+static bool takes_more(const struct rpc *rpc)
 {
-	struct wire *wire = &rpc->wire;
-	bool reads = !wire->over && rpc->count < rpc->most && !wire_wants_write(wire);
-	struct pollfd fds[RPC_RUNS + 2] = {{reads ? wire->in : -1, POLLIN, 0},
-					   {wire_wants_write(wire) ? wire->out : -1, POLLOUT, 0}};
-	size_t count = rpc->count;
+	return rpc->options->events || rpc->count == 0;
+}
+
+static void take_lines(struct rpc *rpc)
+{
 	const char *line;
 	size_t length;
 	enum wire_heard heard;
+
+	while (takes_more(rpc) && (heard = wire_next(&rpc->wire, &line, &length)) != WIRE_NOTHING) {
+		if (heard == WIRE_LINE)
+			serve_line(rpc, line, length);
+		else
+			send_error(rpc, NULL, INVALID_REQUEST, "the line is too long");
+	}
+}
+
+/* Waits for whatever comes first. As long as something waits to be read, nothing more is taken in,
+ * neither from the caller nor from a run. */
+static void serve_once(struct rpc *rpc)
+{
+	struct wire *wire = &rpc->wire;
+	bool full = wire_wants_write(wire), reads = !wire->over && !full && takes_more(rpc);
+	struct pollfd fds[RPC_RUNS + 2] = {{reads ? wire->in : -1, POLLIN, 0},
+					   {full ? wire->out : -1, POLLOUT, 0}};
+	size_t count = full ? 0 : rpc->count;
 
 	for (size_t i = 0; i < count; i++)
 		fds[2 + i] = (struct pollfd){runner_fd(rpc->calls[i]->runner), POLLIN, 0};
@@ -271,13 +328,7 @@ static void serve_once(struct rpc *rpc)
 			end_call(rpc, i);
 	if (fds[0].revents)
 		wire_read(wire);
-	while (rpc->count < rpc->most &&
-	       (heard = wire_next(wire, &line, &length)) != WIRE_NOTHING) {
-		if (heard == WIRE_LINE)
-			serve_line(rpc, line, length);
-		else
-			send_error(rpc, NULL, INVALID_REQUEST, "the line is too long");
-	}
+	take_lines(rpc);
 }
 
 /* "python3[4711]": whoever started us. */
@@ -303,7 +354,6 @@ int rpc_serve(int in, int out, const struct rpc_options *options, struct error *
 {
 	struct rpc rpc = {.wire = {.in = in, .out = out, .most = RPC_LINE},
 			  .options = options,
-			  .most = options->events ? RPC_RUNS : 1,
 			  .by = who_asks()};
 	bool broken;
 
