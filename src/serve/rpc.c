@@ -37,7 +37,9 @@ struct rpc {
 	const struct rpc_options *options;
 	struct call *calls[RPC_RUNS];
 	size_t count, most;
-	char *by; /* who answers */
+	json_t *waiting;      /* requests for more runs than there may be at once, in order */
+	size_t waiting_bytes; /* of all since there were none */
+	char *by;	      /* who answers */
 };
 
 static json_t *with_id(json_t *id)
@@ -170,10 +172,43 @@ static void serve_run(struct rpc *rpc, json_t *id, json_t *params)
 	free(call);
 }
 
+/* Answers must be heard also when no more can run: what runs may wait for them. */
+static void put_aside(struct rpc *rpc, json_t *request, size_t length)
+{
+	if (json_array_size(rpc->waiting) == 0)
+		rpc->waiting_bytes = 0;
+	rpc->waiting_bytes += length;
+	if (rpc->waiting_bytes > RPC_WAITING)
+		send_error(rpc, json_object_get(request, "id"), INVALID_REQUEST,
+			   "too many requests wait already");
+	else
+		json_array_append(rpc->waiting, request);
+}
+
+static void serve_waiting(struct rpc *rpc)
+{
+	while (rpc->count < rpc->most && json_array_size(rpc->waiting) > 0) {
+		json_t *request = json_incref(json_array_get(rpc->waiting, 0));
+
+		json_array_remove(rpc->waiting, 0);
+		serve_run(rpc, json_object_get(request, "id"), json_object_get(request, "params"));
+		json_decref(request);
+	}
+}
+
 static void serve_cancel(struct rpc *rpc, json_t *id, json_t *params)
 {
 	bool found = false;
 
+	for (size_t i = json_array_size(rpc->waiting); i-- > 0;) {
+		json_t *other = json_object_get(json_array_get(rpc->waiting, i), "id");
+
+		if (!json_equal(other, json_object_get(params, "id")))
+			continue;
+		send_error(rpc, other, INVALID_REQUEST, "cancelled before it began");
+		json_array_remove(rpc->waiting, i);
+		found = true;
+	}
 	for (size_t i = 0; i < rpc->count; i++)
 		if (json_equal(rpc->calls[i]->id, json_object_get(params, "id"))) {
 			runner_cancel(rpc->calls[i]->runner);
@@ -220,6 +255,8 @@ static void serve_line(struct rpc *rpc, const char *line, size_t length)
 		serve_cancel(rpc, NULL, params);
 	else if (!method || !id || json_is_object(id) || json_is_array(id))
 		send_error(rpc, NULL, INVALID_REQUEST, "a request has a method and an id");
+	else if (strcmp(method, "run") == 0 && rpc->count == rpc->most)
+		put_aside(rpc, request, length);
 	else if (strcmp(method, "run") == 0)
 		serve_run(rpc, id, params);
 	else if (strcmp(method, "cancel") == 0)
@@ -247,12 +284,18 @@ static void end_call(struct rpc *rpc, size_t number)
 	rpc->calls[number] = rpc->calls[--rpc->count];
 }
 
-/* Waits for whatever comes first. As long as too many run, or too much waits to be read, nothing
- * more is taken in. */
+/* With events there is always something to be said, if only an answer. */
+static bool takes(const struct rpc *rpc)
+{
+	return rpc->options->events || rpc->count < rpc->most;
+}
+
+/* Waits for whatever comes first. As long as too much waits to be read, nothing more is taken in.
+ */
 static void serve_once(struct rpc *rpc)
 {
 	struct wire *wire = &rpc->wire;
-	bool full = wire_wants_write(wire), reads = !wire->over && rpc->count < rpc->most && !full;
+	bool full = wire_wants_write(wire), reads = !wire->over && takes(rpc) && !full;
 	struct pollfd fds[RPC_RUNS + 2] = {{reads ? wire->in : -1, POLLIN, 0},
 					   {full ? wire->out : -1, POLLOUT, 0}};
 	size_t count = rpc->count;
@@ -270,10 +313,10 @@ static void serve_once(struct rpc *rpc)
 		if (fds[2 + i].revents && !wire_wants_write(wire) &&
 		    runner_serve(rpc->calls[i]->runner))
 			end_call(rpc, i);
+	serve_waiting(rpc);
 	if (fds[0].revents)
 		wire_read(wire);
-	while (rpc->count < rpc->most &&
-	       (heard = wire_next(wire, &line, &length)) != WIRE_NOTHING) {
+	while (takes(rpc) && (heard = wire_next(wire, &line, &length)) != WIRE_NOTHING) {
 		if (heard == WIRE_LINE)
 			serve_line(rpc, line, length);
 		else
@@ -305,6 +348,7 @@ int rpc_serve(int in, int out, const struct rpc_options *options, struct error *
 	struct rpc rpc = {.wire = {.in = in, .out = out, .most = RPC_LINE},
 			  .options = options,
 			  .most = options->events ? RPC_RUNS : 1,
+			  .waiting = json_array(),
 			  .by = who_asks()};
 	bool broken;
 
@@ -318,6 +362,7 @@ int rpc_serve(int in, int out, const struct rpc_options *options, struct error *
 		json_decref(rpc.calls[rpc.count]->id);
 		free(rpc.calls[rpc.count]);
 	}
+	json_decref(rpc.waiting);
 	free(rpc.by);
 	wire_done(&rpc.wire);
 	return broken ? fail(ret_error, E_ENGINE, "nobody reads the answers") : 0;
