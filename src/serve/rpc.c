@@ -218,7 +218,8 @@ static void serve_cancel(struct rpc *rpc, json_t *id, json_t *params)
 		send_result(rpc, id, json_pack("{s:b}", "cancelled", found));
 }
 
-/* What somebody says to a question of ours; what is none is said back, and the question stands. */
+/* What somebody says to a question of ours; what is none is said back, and the question stands.
+ * Takes answer over. */
 static void take_answer(struct rpc *rpc, json_t *id, json_t *answer)
 {
 	const char *name = json_string_value(id);
@@ -236,6 +237,7 @@ static void take_answer(struct rpc *rpc, json_t *id, json_t *answer)
 			  json_pack("{s:s, s:s, s:{s:O, s:s}}", "jsonrpc", "2.0", "method",
 				    "ask.refused", "params", "ask", id, "message",
 				    standing ? error->message : "no such question stands"));
+	json_decref(answer);
 }
 
 static void serve_line(struct rpc *rpc, const char *line, size_t length)
@@ -250,7 +252,9 @@ static void serve_line(struct rpc *rpc, const char *line, size_t length)
 		send_error(rpc, NULL, PARSE_ERROR, at.text);
 	else if (!method && id && rpc->options->events &&
 		 (answer || json_object_get(request, "error")))
-		take_answer(rpc, id, answer);
+		/* Who answers with an error cannot ask anybody, and will not answer again. */
+		take_answer(rpc, id,
+			    answer ? json_incref(answer) : json_pack("{s:s}", "answer", "deny"));
 	else if (method && !id && strcmp(method, "cancel") == 0)
 		serve_cancel(rpc, NULL, params);
 	else if (!method || !id || json_is_object(id) || json_is_array(id))

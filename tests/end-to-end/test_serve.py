@@ -231,3 +231,25 @@ def test_answers_are_heard_when_no_more_can_run(plain):
     process.stdin.close()
     assert process.wait(60) == 0
     patience.cancel()
+
+
+def test_a_client_that_cannot_ask_has_said_no(plain):
+    outside = plain.place / 'outside'
+    outside.mkdir()
+    plain.person.own(outside)
+    process = plain.popen('serve', '--stdio', '--events', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    patience = threading.Timer(120, process.kill)
+    patience.start()
+    process.stdin.write(json.dumps(call('run', {'command': f'echo x > {outside}/f'})).encode() + b'\n')
+    process.stdin.flush()
+    message = {}
+    while message.get('id') != 1 or 'method' in message:
+        message = json.loads(process.stdout.readline())
+        if message.get('method') == 'ask':
+            error = {'jsonrpc': '2.0', 'id': message['id'], 'error': {'code': -32601, 'message': 'no such method'}}
+            process.stdin.write(json.dumps(error).encode() + b'\n')
+            process.stdin.flush()
+    assert message['result']['exit_code'] != 0 and not (outside / 'f').exists()
+    process.stdin.close()
+    assert process.wait(60) == 0
+    patience.cancel()
