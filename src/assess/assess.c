@@ -161,12 +161,18 @@ static void weigh_command(struct weighing *weighing, const struct command *comma
 	weighing->changes = false;
 	for (size_t level = 0; first < command->argc && level <= WRAPPER_LIMIT; level++) {
 		size_t next = parse_wrapped(command, first);
+		const struct effect *before = weighing->worst;
+		bool changes = weighing->changes;
+		enum reach files = assessment->files;
 
 		weighing->reads = false;
 		weigh_call(weighing, command, first, next ? next : command->argc);
 		weigh_together(weighing, command, first);
 		if (next == 0)
 			break;
+		/* that it runs something is said by what it runs */
+		if (weighing->worst == before && assessment->files == files)
+			weighing->changes = changes;
 		first = next;
 	}
 	weighing->piped = prints_something(command, first);

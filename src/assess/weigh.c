@@ -283,6 +283,17 @@ static bool is_other(const struct reading *reading)
 	       (call_node(call)->verb_count ? call->other : reading->operands > 0);
 }
 
+/* The verb is said to change nothing. */
+static bool verb_reads(const struct call *call)
+{
+	const struct tool_rule *rule;
+
+	for (size_t j = 0; (rule = tool_rule(call_node(call), j)); j++)
+		if (rule->kind == RULE_ALWAYS && tool_effect(rule->effect)->bits & READS)
+			return true;
+	return false;
+}
+
 /* What a call does whatever its words are, or by what they are together. */
 static void weigh_rules(struct weighing *weighing, const struct reading *reading)
 {
@@ -291,9 +302,12 @@ static void weigh_rules(struct weighing *weighing, const struct reading *reading
 	for (size_t i = 0; i < call->depth; i++) {
 		const struct tool_rule *rule;
 		bool innermost = i + 1 == call->depth;
+		/* what is said of the verb counts before what is said of its tool in general */
+		bool outdone = !innermost && verb_reads(call);
 
 		for (size_t j = 0; (rule = tool_rule(call->path[i], j)); j++)
-			if (rule->kind == RULE_ALWAYS ||
+			if ((rule->kind == RULE_ALWAYS &&
+			     !(outdone && !tool_effect(rule->effect)->reason)) ||
 			    (rule->kind == RULE_OTHER && innermost && is_other(reading)) ||
 			    (rule->kind == RULE_BARE && innermost && call->bare) ||
 			    (rule->kind == RULE_TEST && tests[rule->test](call)))
