@@ -33,7 +33,7 @@ _ward()
 	COMPREPLY=()
 
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy pending watch approve deny grants session caches serve hook init --help --version' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'run check doctor log show audit policy pending watch approve deny grants session caches serve hook mcp init --help --version' -- "$word")
 		return
 	fi
 
@@ -126,10 +126,22 @@ _ward()
 	grants) words='--json --session revoke' ;;
 	session) words='--json end' ;;
 	caches) words='--json clear --all' ;;
-	serve) words='--stdio --events' ;;
+	serve) words='--stdio --events --help' ;;
 	init)
 		words='--agent --project --user --remove --no-policy --write --dry-run --help'
 		[[ $previous == --agent ]] && words='claude codex gemini cursor windsurf opencode'
+		;;
+	mcp)
+		case $previous in
+		--workspace)
+			compopt -o filenames
+			mapfile -t COMPREPLY < <(compgen -d -- "$word")
+			return
+			;;
+		--profile) words='agent code' ;;
+		--agent | --session) return ;;
+		*) words='--workspace --profile --agent --session --help' ;;
+		esac
 		;;
 	*) return ;;
 	esac

@@ -3,6 +3,7 @@
  * -> run -> observed -> (again, with what was missing) -> result -> record. Each stage takes the
  * value that the one before made; only this file and its parts, flow_*.c, know all of them. */
 #include "flow_state.h"
+#include "assess/radius.h"
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/id.h"
@@ -222,6 +223,10 @@ int flow_look(struct flow *flow, struct error **ret_error)
 		r = grants_load(flow->own_state, flow->session.id, &flow->grants, ret_error);
 	if (r < 0 || (r = flow_judge(flow, ret_error)) < 0)
 		return r;
+	if (flow->verdict.kind == VERDICT_ASK && flow->assessment.class != CLASS_SAFE &&
+	    flow->request->workspace && flow->request->cwd)
+		assess_damage(&flow->plan, flow->request->workspace, flow->request->cwd,
+			      &flow->assessment);
 	flow_decided(flow, "assess", class_name(flow->assessment.class), "default");
 	flow_note_caller(flow);
 	decision = flow_decided(flow, "decide", flow->result->verdict, flow->result->source);
@@ -466,6 +471,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	flow->observed = (struct observed){
 		.listener = flow->entry.listener,
 		.names = flow->entry.names,
+		.network = flow->entry.network,
 		.root = flow->entry.root,
 		.uid = flow->identity.uid,
 		.init = flow->entry.init,

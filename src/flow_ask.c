@@ -220,6 +220,8 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 
 static int reject(struct flow *flow, const struct answer *answer, struct error **ret_error)
 {
+	const struct list *wanted = &flow->verdict.wanted;
+	_cleanup_buffer_ struct buffer what = {0};
 	_cleanup_free_ char *rule = NULL;
 
 	if (answer->kind != ANSWER_NOBODY) {
@@ -227,14 +229,17 @@ static int reject(struct flow *flow, const struct answer *answer, struct error *
 		     answer->reason ? ": " : "", answer->reason ? answer->reason : "");
 		return error_hint(ret_error, "ask for something else, or for less");
 	}
+	for (size_t i = 0; i < wanted->count; i++)
+		buffer_printf(&what, "%s%s", i ? ", " : "; it wants: ", wanted->items[i]);
 	if (flow->queue.patience_ns)
 		fail(ret_error, E_REJECTED,
-		     "this needs a person's yes, and nobody has answered in %g s: %s",
-		     (double)flow->queue.patience_ns / 1e9, flow->verdict.reason);
+		     "this needs a person's yes, and nobody has answered in %g s: %s%s",
+		     (double)flow->queue.patience_ns / 1e9, flow->verdict.reason,
+		     buffer_text(&what));
 	else
 		fail(ret_error, E_REJECTED,
-		     "this needs a person's yes, and nobody can be asked here: %s",
-		     flow->verdict.reason);
+		     "this needs a person's yes, and nobody can be asked here: %s%s",
+		     flow->verdict.reason, buffer_text(&what));
 	if (flow->verdict.approval == APPROVAL_ON_REQUEST ||
 	    flow->verdict.approval == APPROVAL_UNLESS_TRUSTED)
 		return error_hint(ret_error,

@@ -3,11 +3,11 @@
 #include "options.h"
 #include "output.h"
 #include "verbs.h"
-#include "../../src/assess/assess_json.h"
 #include "../../src/base/escape.h"
 #include "../../src/decide/decide.h"
 #include "../../src/flow.h"
 #include "../../src/request/text_json.h"
+#include "../../src/serve/check_json.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -22,83 +22,6 @@ struct checked {
 	const struct assessment *assessment;
 	const struct verdict *verdict;
 };
-
-/* The object; its names are fixed. */
-
-static json_t *texts(json_t *object, const char *const *list, size_t count)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < count && list[i]; i++)
-		json_array_append_new(array, json_from_bytes(object, list[i], strlen(list[i])));
-	return array;
-}
-
-static json_t *redirect_object(const struct redirect *redirect)
-{
-	json_t *object = json_object();
-
-	json_put_text(object, "operator", redirect->operator);
-	json_put(object, "fd", redirect->fd < 0 ? json_null() : json_integer(redirect->fd));
-	json_put_text(object, "target", redirect->target);
-	return object;
-}
-
-static json_t *command_object(const struct command *command, const char *rule)
-{
-	json_t *object = json_object(), *redirects = json_array();
-
-	for (size_t i = 0; i < command->redirect_count; i++)
-		json_array_append_new(redirects, redirect_object(&command->redirects[i]));
-	json_put(object, "argv", texts(object, command->argv, command->argc));
-	json_put(object, "wrappers", texts(object, command->wrappers, command->wrapper_count));
-	json_put(object, "redirects", redirects);
-	json_put_text(object, "rule", rule);
-	return object;
-}
-
-/* What of the network would be open, before anybody is asked. */
-static json_t *network_object(const struct verdict *verdict)
-{
-	json_t *object = json_object(), *allow = json_array(), *deny = json_array();
-	const struct host_rules *hosts = &verdict->permissions.hosts;
-	const struct list *publish = &verdict->permissions.publish;
-
-	for (size_t i = 0; i < hosts->count; i++) {
-		bool denied;
-		const char *pattern = host_rules_pattern(hosts, i, &denied);
-
-		json_array_append_new(denied ? deny : allow, json_string(pattern));
-	}
-	json_put_text(object, "mode", network_name(verdict_reach(verdict)));
-	json_put(object, "allow", allow);
-	json_put(object, "deny", deny);
-	json_put(object, "publish",
-		 texts(object, (const char *const *)publish->items, publish->count));
-	return object;
-}
-
-static json_t *check_object(const struct checked *checked)
-{
-	const struct plan *plan = checked->plan;
-	json_t *object = json_object(), *commands = json_array();
-
-	for (size_t i = 0; i < plan->count; i++)
-		json_array_append_new(commands, command_object(&plan->commands[i],
-							       checked->assessment->rules[i]));
-	json_put_text(object, "class", class_name(checked->assessment->class));
-	json_put_text(object, "verdict", verdict_name(checked->verdict->kind));
-	json_put_text(object, "level", level_name(checked->verdict->level));
-	json_put(object, "network", network_object(checked->verdict));
-	json_put_text(object, "source", checked->verdict->source);
-	json_put_text(object, "rule", checked->verdict->rule);
-	json_put_text(object, "reason", checked->verdict->reason);
-	json_put_text(object, "approval", approval_name(checked->verdict->approval));
-	json_put(object, "risk", assessment_to_json(checked->assessment));
-	json_put(object, "commands", commands);
-	json_put(object, "opaque", json_boolean(plan->opaque));
-	return object;
-}
 
 static json_t *error_object(const struct error *error)
 {
@@ -156,9 +79,20 @@ static void print_reach(const struct assessment *assessment)
 	printf("  reach: %s%s%s\n", files[assessment->files],
 	       assessment->network ? ", talks to other machines" : "",
 	       assessment->remote ? ", changes something there" : "");
-	printf("  %s; confidence %.0f %%\n",
-	       assessment->reversible ? "can be undone" : "cannot be undone",
-	       assessment->confidence * 100);
+	if (assessment->damage.measured) {
+		_cleanup_free_ char *damage = damage_text(&assessment->damage);
+
+		printf("  gone: %s\n", damage);
+	}
+	printf("  %s", assessment->reversible ? "can be undone" : "cannot be undone");
+	if (assessment->reversible && assessment->way_back)
+		printf(": %s", assessment->way_back);
+	printf("; confidence %.0f %%\n", assessment->confidence * 100);
+	if (assessment->unknown) {
+		fputs("  nothing is known about ", stdout);
+		output_text(COLOUR_NONE, assessment->unknown);
+		putchar('\n');
+	}
 }
 
 static void print_network(const struct verdict *verdict)
@@ -222,7 +156,7 @@ static void print_text(const struct checked *checked)
 static void keep_object(const struct plan *plan, const struct assessment *assessment,
 			const struct verdict *verdict, void *data)
 {
-	*(json_t **)data = check_object(&(struct checked){plan, assessment, verdict});
+	*(json_t **)data = check_to_json(plan, assessment, verdict);
 }
 
 /* One line of a batch. */
@@ -339,7 +273,7 @@ static void show(const struct plan *plan, const struct assessment *assessment,
 	output_begin();
 	shown->kind = verdict->kind;
 	if (shown->json) {
-		json_t *object = check_object(&checked);
+		json_t *object = check_to_json(plan, assessment, verdict);
 
 		output_json(object);
 		json_decref(object);

@@ -44,7 +44,7 @@ struct init {
 	struct setup_place place;
 	struct list names;
 	bool removes, scoped, no_policy, writes, dry;
-	unsigned changes, left, failed;
+	unsigned changes, written, left, failed;
 };
 
 /* --- showing ---------------------------------------------------------------------------------- */
@@ -160,6 +160,7 @@ static void carry_out(struct init *init, const char *title, const struct setup_c
 	} else if (setup_write(&init->place, change, &error) < 0) {
 		say_failed(init, title, &error);
 	} else {
+		init->written++;
 		puts(change->after ? "Written." : "Removed.");
 		if (change->backup && !change->restored)
 			say(init, "As it was before ward", "", change->backup);
@@ -218,7 +219,10 @@ static void do_policy(struct init *init)
 	if (setup_plan_policy(&init->place, init->removes, &change, &error) < 0)
 		say_failed(init, "the policy", &error);
 	else if (setup_changes(&change))
-		carry_out(init, "a policy to begin with", &change, NULL);
+		carry_out(init, "a policy to begin with", &change,
+			  init->removes
+				  ? NULL
+				  : "It can only take away until you run `ward policy trust`.");
 	else if (init->removes && change.before)
 		say(init, "the policy", "changed since, and left as it is: ", change.path);
 }
@@ -253,6 +257,16 @@ static void find_agents(struct init *init)
 		puts("One that is not found can be named: ward init --agent NAME\n");
 }
 
+static void say_what_now(const struct init *init)
+{
+	puts("Agents that are running take it up when they are started again.");
+	if (!init->place.user)
+		puts("Commit these settings only if everybody here has ward: without it, agents "
+		     "are "
+		     "refused.");
+	printf("To take it out again: ward init --remove%s\n", init->place.user ? " --user" : "");
+}
+
 static int carry_out_all(struct init *init)
 {
 	if (init->names.count == 0 && !init->removes)
@@ -269,8 +283,8 @@ static int carry_out_all(struct init *init)
 				   : "There is nothing to do.");
 	else if (init->left && !init->dry && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		puts("Nothing was written: run it at a terminal, or with --write.");
-	else if (init->changes > init->left + init->failed && !init->removes)
-		puts("Agents that are running take it up when they are started again.");
+	else if (init->written && !init->removes)
+		say_what_now(init);
 	if (init->failed)
 		return output_end("init", EXIT_WARD);
 	return output_end("init", init->left && !init->dry ? NOT_WRITTEN : 0);
@@ -300,6 +314,16 @@ static const struct option options[] = {
 	{0},
 };
 
+static int no_agent(const char *name)
+{
+	_cleanup_buffer_ struct buffer names = {0};
+
+	for (size_t i = 0; i < setup_agent_count; i++)
+		buffer_printf(&names, "%s%s", i ? ", " : "", setup_agents[i].name);
+	return output_usage("init", "'%s' is none of the agents that ward knows: %s", name,
+			    buffer_text(&names));
+}
+
 /* 0, or the status to end with plus one. */
 static int read_words(int argc, char **argv, struct init *init, bool *ret_user)
 {
@@ -310,7 +334,7 @@ static int read_words(int argc, char **argv, struct init *init, bool *ret_user)
 		switch (option) {
 		case OPTION_AGENT:
 			if (!setup_agent_named(optarg))
-				return 1 + output_usage("init", "there is no agent '%s'", optarg);
+				return 1 + no_agent(optarg);
 			list_add(&init->names, optarg);
 			break;
 		case OPTION_PROJECT:

@@ -45,7 +45,9 @@ static const struct {
 	{"policy", verb_policy, "check, show or trust the policy files"},
 	{"init", verb_init, "put ward into the settings of coding agents, or take it out"},
 	{"hook", verb_hook, "answer the hook of a coding agent, on standard input"},
+	{"mcp", verb_mcp, "be an MCP server for an agent, on standard input"},
 	{"serve", verb_serve, "take requests as JSON-RPC, one a line, on standard input"},
+	{"inside", verb_inside, NULL}, /* for ward mcp, not for people */
 };
 
 static void print_help(void)
@@ -53,7 +55,7 @@ static void print_help(void)
 	printf("ward runs what an AI agent wants to run, in a sandbox that tells exactly what it "
 	       "refused.\n\n"
 	       "usage: ward VERB [OPTION...]\n\n");
-	for (size_t i = 0; i < ELEMENTS(verbs); i++)
+	for (size_t i = 0; i < ELEMENTS(verbs) && verbs[i].help; i++)
 		printf("  %-8s %s\n", verbs[i].name, verbs[i].help);
 	printf("\n`ward VERB --help` says more. Examples:\n\n"
 	       "  ward run -- make\n"

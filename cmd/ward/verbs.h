@@ -11,6 +11,8 @@ int verb_policy(int argc, char **argv);
 int verb_serve(int argc, char **argv);
 int verb_hook(int argc, char **argv);
 int verb_init(int argc, char **argv);
+int verb_mcp(int argc, char **argv);
+int verb_inside(int argc, char **argv);
 int verb_grants(int argc, char **argv);
 int verb_session(int argc, char **argv);
 int verb_caches(int argc, char **argv);

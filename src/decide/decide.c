@@ -245,7 +245,7 @@ static void collect_wishes(const struct matter *matter, const struct sandbox_pol
 	/* The rules of a project hold for the directory that they lie in. */
 	if (request->bound && strcmp(request->bound, request->workspace) != 0)
 		list_add_printf(wishes, "workspace %s", request->workspace);
-	if (request->profile && strcmp(request->profile, "agent") != 0 &&
+	if (request->profile && !request->profile_bound && strcmp(request->profile, "agent") != 0 &&
 	    strcmp(request->profile, "code") != 0 && !decide_is_networked_code(request))
 		list_add_printf(wishes, "profile %s", request->profile);
 	for (size_t l = 0; l < ELEMENTS(lists); l++)

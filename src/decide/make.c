@@ -56,7 +56,7 @@ static char *resolve(const char *path)
 		while (end > 0 && path[--end] != '/')
 			;
 	}
-	if (asprintf(&joined, "%s%s", real[1] ? real : "", path + end) < 0)
+	if (asprintf(&joined, "%s%s", real[1] || !path[end] ? real : "", path + end) < 0)
 		abort();
 	return joined;
 }

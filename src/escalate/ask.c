@@ -155,10 +155,20 @@ static void add_risk(struct lines *lines, const struct ask *ask)
 		buffer_printf(&text, "%s %s", i == 0 ? ":" : ",", assessment->categories[i]);
 	if (ask->destroys)
 		buffer_add_text(&text, "; what is there now is lost, ward keeps no copy");
+	else if (assessment->reversible && assessment->way_back)
+		buffer_printf(&text, "; can be undone: %s", assessment->way_back);
 	else
 		buffer_printf(&text, "; %s be undone", assessment->reversible ? "can" : "cannot");
 	lines_add_some(lines, STYLE_PLAIN, WRAP_WORDS, buffer_text(&text), text.length, FIELD_MOST);
 	lines_end(lines);
+	if (assessment->damage.measured) {
+		_cleanup_free_ char *damage = damage_text(&assessment->damage);
+
+		lines_begin(lines, indent, indent);
+		lines_add(lines, STYLE_PLAIN, WRAP_WORDS, "gone: ");
+		lines_add(lines, STYLE_PLAIN, WRAP_WORDS, damage);
+		lines_end(lines);
+	}
 	for (size_t i = 0; assessment->reasons && assessment->reasons[i]; i++) {
 		lines_begin(lines, indent, indent);
 		lines_add(lines, STYLE_PLAIN, WRAP_WORDS, "- ");

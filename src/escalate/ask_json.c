@@ -95,8 +95,8 @@ json_t *ask_to_json(const struct ask *ask, const char *id)
 		{"object", ask->object},
 		{"note", ask->note},
 	};
-	_cleanup_buffer_ struct buffer text = {0};
 	_cleanup_list_ struct list lines = {0};
+	_cleanup_buffer_ struct buffer text = {0};
 	json_t *object = json_object();
 
 	json_put_text(object, "id", id);
@@ -116,6 +116,7 @@ json_t *ask_to_json(const struct ask *ask, const char *id)
 	if (ask->assessment)
 		json_put(object, "risk", assessment_to_json(ask->assessment));
 	json_put(object, "choices", choices_to_json(ask));
+	/* The keys of a terminal are nobody's there. */
 	ask_whole(ask, COLUMNS, false, &lines);
 	for (size_t i = 0; i < lines.count; i++)
 		buffer_printf(&text, "%s\n", lines.items[i]);
@@ -185,10 +186,13 @@ static int check_choice(json_t *ask, const struct answer *answer, struct error *
 static int read_yes(json_t *object, json_t *ask, struct answer *answer, struct error **ret_error)
 {
 	json_t *extent = json_object_get(object, "extent"),
-	       *seconds = json_object_get(object, "seconds");
+	       *seconds = json_object_get(object, "seconds"),
+	       *unsandboxed = json_object_get(object, "unsandboxed");
 	json_int_t most = (json_int_t)json_array_size(json_object_get(ask, "extents"));
 
-	answer->unsandboxed = json_is_true(json_object_get(object, "unsandboxed"));
+	if (unsandboxed && !json_is_boolean(unsandboxed))
+		return fail(ret_error, E_INPUT, "unsandboxed is true or false");
+	answer->unsandboxed = json_is_true(unsandboxed);
 	answer->extent = (size_t)json_integer_value(json_object_get(ask, "extent"));
 	if (extent && (!json_is_integer(extent) || json_integer_value(extent) < 0 ||
 		       json_integer_value(extent) >= MAX(most, 1)))
@@ -228,8 +232,9 @@ static int read_answer(json_t *object, json_t *ask, struct answer *answer, struc
 	answer->scope = (enum answer_scope)how;
 	if (kind == ANSWER_APPROVE && (r = read_yes(object, ask, answer, ret_error)) < 0)
 		return r;
-	if (reason && strlen(reason) > REASON_MOST)
-		return fail(ret_error, E_INPUT, "a reason has at most %d bytes", REASON_MOST);
+	if (json_object_get(object, "reason") && (!reason || strlen(reason) > REASON_MOST))
+		return fail(ret_error, E_INPUT, "a reason is a text of at most %d bytes",
+			    REASON_MOST);
 	answer->reason = reason && *reason ? strdup(reason) : NULL;
 	answer->by = strdup(by && *by ? by : "caller");
 	return check_choice(ask, answer, ret_error);

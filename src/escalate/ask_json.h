@@ -6,8 +6,8 @@
 #include "ask.h"
 #include <jansson.h>
 
-/* All of the question: docs/ask.schema.json. "text" is the whole of it laid out for people, plain,
- * but for the keys of a terminal; "choices" are the answers that count. */
+/* All of the question: docs/ask.schema.json. "text" is all of it but the choices, laid out for
+ * people, plain; "choices" are the answers that count. */
 json_t *ask_to_json(const struct ask *ask, const char *id);
 int ask_kind_from_name(const char *name); /* -1: it is none */
 /* The same question again, to be asked here; its texts live in the arena and in the object. Fails

@@ -62,6 +62,8 @@ static struct assessment *assessment_from_json(struct arena *arena, json_t *risk
 	assessment->reasons = texts_of(arena, risk, "reasons");
 	assessment->why = assessment->reasons[0];
 	assessment->reversible = json_is_true(json_object_get(risk, "reversible"));
+	assessment->way_back = text_of(risk, "way_back");
+	assessment->unknown = text_of(risk, "unknown");
 	assessment->confidence = json_number_value(json_object_get(risk, "confidence"));
 	assessment->files = (enum reach)find_name(reach_of, text_of(radius, "files"));
 	assessment->network = json_is_true(json_object_get(radius, "network"));

@@ -87,8 +87,9 @@ struct request {
 	struct list sandbox_warnings;	   /* that the caller has to add to the result */
 	struct caller caller;
 	bool json, quiet, no_pty;
-	bool foreign; /* another program's request, not a person's command line */
-	char *bound;  /* foreign: the directory that it was started for; may be NULL */
+	bool foreign;	    /* another program's request, not a person's command line */
+	char *bound;	    /* foreign: the directory that it was started for; may be NULL */
+	bool profile_bound; /* foreign: the profile is that of whoever started it, too */
 };
 
 void request_init(struct request *request);

@@ -4,6 +4,7 @@
 #include "../base/io.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <grp.h>
@@ -101,20 +102,18 @@ static int set_capabilities(uint32_t effective, uint32_t permitted)
 	return (int)syscall(SYS_capset, &header, sets);
 }
 
-/* The kernel forgets with the identity that we are to end with our parent. */
-static int change_ids(const struct identity *identity)
+/* The kernel forgets the parent-death signal with another uid; a run would outlive its server. */
+static int change(const struct identity *identity)
 {
 	pid_t parent = getppid();
-	int signal = 0;
+	int number = 0;
 
-	(void)prctl(PR_GET_PDEATHSIG, &signal);
+	prctl(PR_GET_PDEATHSIG, &number);
 	if (setresgid(identity->gid, identity->gid, identity->gid) < 0 ||
 	    setresuid(identity->uid, identity->uid, identity->uid) < 0)
-		return -errno;
-	if (signal && prctl(PR_SET_PDEATHSIG, signal) < 0)
-		return -errno;
-	if (signal && getppid() != parent) /* which ended before we had said so again */
-		raise(signal);
+		return -1;
+	if (number && (prctl(PR_SET_PDEATHSIG, number) < 0 || getppid() != parent))
+		raise(number);
 	return 0;
 }
 
@@ -122,7 +121,6 @@ int identity_become(const struct identity *identity, bool may_return, struct err
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	bool root = geteuid() == 0;
-	int r;
 
 	if (root && !identity->changes && may_return) {
 		before.group_count = getgroups((int)ELEMENTS(before.groups), before.groups);
@@ -132,10 +130,9 @@ int identity_become(const struct identity *identity, bool may_return, struct err
 	prctl(PR_SET_KEEPCAPS, root && identity->changes);
 	if (root && setgroups(0, NULL) < 0 && errno != EPERM)
 		return fail_errno(ret_error, E_ENGINE, errno, "giving up root's groups");
-	r = identity->changes ? change_ids(identity) : 0;
-	if (r < 0)
-		return fail_errno(ret_error, E_ENGINE, -r, "becoming uid %u, the workspace's owner",
-				  identity->uid);
+	if (identity->changes && change(identity) < 0)
+		return fail_errno(ret_error, E_ENGINE, errno,
+				  "becoming uid %u, the workspace's owner", identity->uid);
 	if (root && set_capabilities(identity->changes ? 0 : held() & 1u << CAP_SETFCAP,
 				     held() & BUILDING) == 0)
 		return 0;

@@ -77,7 +77,20 @@ static const struct tools claude_tools = {bash, claude_reads, claude_writes, app
 
 static bool is_of_claude(json_t *object)
 {
-	static const char *const events[] = {"PreToolUse", "PermissionRequest", "PostToolUse",
+	/* The last line is about no tool, and Gemini CLI has some of it too: there is no word to
+	 * say. */
+	static const char *const events[] = {"PreToolUse",
+					     "PermissionRequest",
+					     "PostToolUse",
+					     "PostToolUseFailure",
+					     "SessionStart",
+					     "SessionEnd",
+					     "UserPromptSubmit",
+					     "Stop",
+					     "SubagentStart",
+					     "SubagentStop",
+					     "PreCompact",
+					     "Notification",
 					     NULL};
 
 	return is_one_of(text(object, "hook_event_name"), events);
@@ -100,7 +113,7 @@ static void read_claude(struct hook_call *call)
 	call->turn = text(object, "turn_id");
 	call->mode = text(object, "permission_mode");
 	call->input = json_object_get(object, "tool_input");
-	if (strcmp(call->event, "PostToolUse") != 0)
+	if (strcmp(call->event, "PreToolUse") == 0 || strcmp(call->event, "PermissionRequest") == 0)
 		read_tool(call, &claude_tools);
 }
 
@@ -165,7 +178,9 @@ static const struct tools gemini_tools = {gemini_shell, gemini_reads, gemini_wri
 
 static bool is_gemini(json_t *object)
 {
-	static const char *const events[] = {"BeforeTool", "AfterTool", NULL};
+	static const char *const events[] = {"BeforeTool",  "AfterTool",   "BeforeAgent",
+					     "AfterAgent",  "BeforeModel", "AfterModel",
+					     "PreCompress", NULL};
 
 	return is_one_of(text(object, "hook_event_name"), events);
 }
@@ -206,7 +221,7 @@ static bool is_cursor(json_t *object)
 
 	return event && json_object_get(object, "conversation_id") &&
 	       (strncmp(event, "before", 6) == 0 || strncmp(event, "after", 5) == 0 ||
-		strcmp(event, "stop") == 0);
+		strncmp(event, "session", 7) == 0 || strcmp(event, "stop") == 0);
 }
 
 static void read_cursor(struct hook_call *call)

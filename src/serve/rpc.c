@@ -2,9 +2,9 @@
 /* Each run has a process of its own; this one reads requests, passes on what the runs tell, and
  * waits for whatever comes first. docs/protocol.md has every message. */
 #include "rpc.h"
-#include "parent.h"
 #include "../base/escape.h"
 #include "../request/text_json.h"
+#include "parent.h"
 #include "runner.h"
 #include "wire.h"
 
@@ -22,6 +22,9 @@ enum {
 	INVALID_REQUEST = -32600,
 	NO_METHOD = -32601,
 	INVALID_PARAMS = -32602,
+	INTERNAL_ERROR = -32603,
+	TOO_MANY_RUNS = -32000,
+	CANCELLED = -32001,
 };
 
 struct rpc;
@@ -30,16 +33,15 @@ struct call {
 	struct rpc *rpc;
 	json_t *id;
 	struct runner *runner;
+	bool cancelled;
 };
 
 struct rpc {
 	struct wire wire;
 	const struct rpc_options *options;
 	struct call *calls[RPC_RUNS];
-	size_t count, most;
-	json_t *waiting;      /* requests for more runs than there may be at once, in order */
-	size_t waiting_bytes; /* of all since there were none */
-	char *by;	      /* who answers */
+	size_t count;
+	char *by; /* who answers */
 };
 
 static json_t *with_id(json_t *id)
@@ -52,6 +54,22 @@ static void send_error(struct rpc *rpc, json_t *id, int code, const char *messag
 	json_t *object = with_id(id), *error = json_pack("{s:i}", "code", code);
 
 	json_put_text(error, "message", message);
+	json_put(object, "error", error);
+	wire_send(&rpc->wire, object);
+}
+
+static void send_failure(struct rpc *rpc, json_t *id, const struct error *failure)
+{
+	int code = failure->code == E_ENGINE ? INTERNAL_ERROR : INVALID_PARAMS;
+	json_t *object = with_id(id), *error = json_pack("{s:i}", "code", code);
+
+	json_put_text(error, "message", failure->message);
+	if (failure->hint) {
+		json_t *data = json_object();
+
+		json_put_text(data, "hint", failure->hint);
+		json_put(error, "data", data);
+	}
 	json_put(object, "error", error);
 	wire_send(&rpc->wire, object);
 }
@@ -148,15 +166,21 @@ static void serve_run(struct rpc *rpc, json_t *id, json_t *params)
 {
 	_cleanup_request_ struct request request;
 	_cleanup_error_ struct error *error = NULL;
-	struct call *call = calloc(1, sizeof(*call));
-	struct runner_events events = {.asks = RUNNER_ASKS_TERMINAL, .data = call};
+	struct call *call;
+	struct runner_events events = {.asks = RUNNER_ASKS_TERMINAL};
 	int r;
 
+	if (rpc->count == RPC_RUNS) {
+		send_error(rpc, id, TOO_MANY_RUNS, "as many runs go on as may at once");
+		return;
+	}
+	call = calloc(1, sizeof(*call));
 	if (!call)
 		abort();
 	if (rpc->options->events)
-		events = (struct runner_events){RUNNER_ASKS_SERVER, hear_output,    hear_notice,
-						hear_ask,	    hear_withdrawn, call};
+		events = (struct runner_events){RUNNER_ASKS_SERVER, hear_output, hear_notice,
+						hear_ask, hear_withdrawn};
+	events.data = call;
 	*call = (struct call){.rpc = rpc, .id = json_incref(id)};
 	request_init(&request);
 	r = make_request(params, &request, &error);
@@ -166,77 +190,54 @@ static void serve_run(struct rpc *rpc, json_t *id, json_t *params)
 		rpc->calls[rpc->count++] = call;
 		return;
 	}
-	send_error(rpc, id, error->code == E_ENGINE ? INVALID_REQUEST : INVALID_PARAMS,
-		   error->message);
+	send_failure(rpc, id, error);
 	json_decref(call->id);
 	free(call);
-}
-
-/* Answers must be heard also when no more can run: what runs may wait for them. */
-static void put_aside(struct rpc *rpc, json_t *request, size_t length)
-{
-	if (json_array_size(rpc->waiting) == 0)
-		rpc->waiting_bytes = 0;
-	rpc->waiting_bytes += length;
-	if (rpc->waiting_bytes > RPC_WAITING)
-		send_error(rpc, json_object_get(request, "id"), INVALID_REQUEST,
-			   "too many requests wait already");
-	else
-		json_array_append(rpc->waiting, request);
-}
-
-static void serve_waiting(struct rpc *rpc)
-{
-	while (rpc->count < rpc->most && json_array_size(rpc->waiting) > 0) {
-		json_t *request = json_incref(json_array_get(rpc->waiting, 0));
-
-		json_array_remove(rpc->waiting, 0);
-		serve_run(rpc, json_object_get(request, "id"), json_object_get(request, "params"));
-		json_decref(request);
-	}
 }
 
 static void serve_cancel(struct rpc *rpc, json_t *id, json_t *params)
 {
 	bool found = false;
 
-	for (size_t i = json_array_size(rpc->waiting); i-- > 0;) {
-		json_t *other = json_object_get(json_array_get(rpc->waiting, i), "id");
-
-		if (!json_equal(other, json_object_get(params, "id")))
-			continue;
-		send_error(rpc, other, INVALID_REQUEST, "cancelled before it began");
-		json_array_remove(rpc->waiting, i);
-		found = true;
-	}
 	for (size_t i = 0; i < rpc->count; i++)
 		if (json_equal(rpc->calls[i]->id, json_object_get(params, "id"))) {
 			runner_cancel(rpc->calls[i]->runner);
-			found = true;
+			rpc->calls[i]->cancelled = found = true;
 		}
 	if (id)
 		send_result(rpc, id, json_pack("{s:b}", "cancelled", found));
 }
 
-/* What somebody says to a question of ours; what is none is said back, and the question stands.
- * Takes answer over. */
-static void take_answer(struct rpc *rpc, json_t *id, json_t *answer)
+/* Whoever cannot answer has said no. */
+static json_t *answer_of(json_t *response)
 {
-	const char *name = json_string_value(id);
-	_cleanup_error_ struct error *error = NULL;
-	bool standing = false;
+	json_t *failure = json_object_get(response, "error"), *answer;
+	const char *message = json_string_value(json_object_get(failure, "message"));
 
-	for (size_t i = 0; i < rpc->count && name && !standing; i++) {
-		error_free(STEAL(error));
-		standing =
-			runner_answer(rpc->calls[i]->runner, name, answer, rpc->by, &error) == 0 ||
-			runner_asks(rpc->calls[i]->runner, name);
-	}
-	if (error)
+	if (!failure)
+		return json_incref(json_object_get(response, "result"));
+	answer = json_pack("{s:s}", "answer", "deny");
+	if (message && strlen(message) <= 1000)
+		json_put_text(answer, "reason", message);
+	return answer;
+}
+
+/* What somebody says to a question of ours; what is none is said back, and the question stands. */
+static void take_answer(struct rpc *rpc, json_t *response)
+{
+	const char *name = json_string_value(json_object_get(response, "id"));
+	json_t *answer = answer_of(response);
+	_cleanup_error_ struct error *error = NULL;
+	struct runner *asks = NULL;
+
+	for (size_t i = 0; i < rpc->count && name && !asks; i++)
+		if (runner_asks(rpc->calls[i]->runner, name))
+			asks = rpc->calls[i]->runner;
+	if (!asks || runner_answer(asks, name, answer, rpc->by, &error) < 0)
 		wire_send(&rpc->wire,
 			  json_pack("{s:s, s:s, s:{s:O, s:s}}", "jsonrpc", "2.0", "method",
-				    "ask.refused", "params", "ask", id, "message",
-				    standing ? error->message : "no such question stands"));
+				    "ask.refused", "params", "ask", json_object_get(response, "id"),
+				    "message", asks ? error->message : "no such question stands"));
 	json_decref(answer);
 }
 
@@ -245,22 +246,17 @@ static void serve_line(struct rpc *rpc, const char *line, size_t length)
 	json_error_t at;
 	json_t *request = json_loadb(line, length, JSON_REJECT_DUPLICATES, &at);
 	json_t *id = json_object_get(request, "id"), *params = json_object_get(request, "params");
-	json_t *answer = json_object_get(request, "result");
 	const char *method = json_string_value(json_object_get(request, "method"));
 
 	if (!request)
 		send_error(rpc, NULL, PARSE_ERROR, at.text);
 	else if (!method && id && rpc->options->events &&
-		 (answer || json_object_get(request, "error")))
-		/* Who answers with an error cannot ask anybody, and will not answer again. */
-		take_answer(rpc, id,
-			    answer ? json_incref(answer) : json_pack("{s:s}", "answer", "deny"));
+		 (json_object_get(request, "result") || json_object_get(request, "error")))
+		take_answer(rpc, request);
 	else if (method && !id && strcmp(method, "cancel") == 0)
 		serve_cancel(rpc, NULL, params);
 	else if (!method || !id || json_is_object(id) || json_is_array(id))
 		send_error(rpc, NULL, INVALID_REQUEST, "a request has a method and an id");
-	else if (strcmp(method, "run") == 0 && rpc->count == rpc->most)
-		put_aside(rpc, request, length);
 	else if (strcmp(method, "run") == 0)
 		serve_run(rpc, id, params);
 	else if (strcmp(method, "cancel") == 0)
@@ -280,36 +276,49 @@ static void end_call(struct rpc *rpc, size_t number)
 
 	if (result)
 		send_result(rpc, call->id, json_incref(result));
+	else if (call->cancelled)
+		send_error(rpc, call->id, CANCELLED, "the run was cancelled");
 	else
-		send_error(rpc, call->id, INVALID_REQUEST, "the run ended without a result");
+		send_error(rpc, call->id, INTERNAL_ERROR, "the run ended without a result");
 	runner_free(call->runner);
 	json_decref(call->id);
 	free(call);
 	rpc->calls[number] = rpc->calls[--rpc->count];
 }
 
-/* With events there is always something to be said, if only an answer. */
-static bool takes(const struct rpc *rpc)
+/* Where nobody hears of events, requests wait for each other. With events there is always something
+ * to hear: a run may wait for an answer. */
+static bool takes_more(const struct rpc *rpc)
 {
-	return rpc->options->events || rpc->count < rpc->most;
+	return rpc->options->events || rpc->count == 0;
 }
 
-/* Waits for whatever comes first. As long as too much waits to be read, nothing more is taken in.
- */
-static void serve_once(struct rpc *rpc)
+static void take_lines(struct rpc *rpc)
 {
-	struct wire *wire = &rpc->wire;
-	bool full = wire_wants_write(wire), reads = !wire->over && takes(rpc) && !full;
-	struct pollfd fds[RPC_RUNS + 2] = {{reads ? wire->in : -1, POLLIN, 0},
-					   {full ? wire->out : -1, POLLOUT, 0}};
-	size_t count = rpc->count;
 	const char *line;
 	size_t length;
 	enum wire_heard heard;
 
+	while (takes_more(rpc) && (heard = wire_next(&rpc->wire, &line, &length)) != WIRE_NOTHING) {
+		if (heard == WIRE_LINE)
+			serve_line(rpc, line, length);
+		else
+			send_error(rpc, NULL, INVALID_REQUEST, "the line is too long");
+	}
+}
+
+/* Waits for whatever comes first. As long as something waits to be read, nothing more is taken in,
+ * neither from the caller nor from a run. */
+static void serve_once(struct rpc *rpc)
+{
+	struct wire *wire = &rpc->wire;
+	bool full = wire_wants_write(wire), reads = !wire->over && !full && takes_more(rpc);
+	struct pollfd fds[RPC_RUNS + 2] = {{reads ? wire->in : -1, POLLIN, 0},
+					   {full ? wire->out : -1, POLLOUT, 0}};
+	size_t count = full ? 0 : rpc->count;
+
 	for (size_t i = 0; i < count; i++)
-		fds[2 + i] =
-			(struct pollfd){full ? -1 : runner_fd(rpc->calls[i]->runner), POLLIN, 0};
+		fds[2 + i] = (struct pollfd){runner_fd(rpc->calls[i]->runner), POLLIN, 0};
 	if (poll(fds, count + 2, -1) < 0)
 		return;
 	wire_write(wire);
@@ -317,15 +326,9 @@ static void serve_once(struct rpc *rpc)
 		if (fds[2 + i].revents && !wire_wants_write(wire) &&
 		    runner_serve(rpc->calls[i]->runner))
 			end_call(rpc, i);
-	serve_waiting(rpc);
 	if (fds[0].revents)
 		wire_read(wire);
-	while (takes(rpc) && (heard = wire_next(wire, &line, &length)) != WIRE_NOTHING) {
-		if (heard == WIRE_LINE)
-			serve_line(rpc, line, length);
-		else
-			send_error(rpc, NULL, INVALID_REQUEST, "the line is too long");
-	}
+	take_lines(rpc);
 }
 
 /* "python3[4711]": whoever started us. */
@@ -351,8 +354,6 @@ int rpc_serve(int in, int out, const struct rpc_options *options, struct error *
 {
 	struct rpc rpc = {.wire = {.in = in, .out = out, .most = RPC_LINE},
 			  .options = options,
-			  .most = options->events ? RPC_RUNS : 1,
-			  .waiting = json_array(),
 			  .by = who_asks()};
 	bool broken;
 
@@ -366,7 +367,6 @@ int rpc_serve(int in, int out, const struct rpc_options *options, struct error *
 		json_decref(rpc.calls[rpc.count]->id);
 		free(rpc.calls[rpc.count]);
 	}
-	json_decref(rpc.waiting);
 	free(rpc.by);
 	wire_done(&rpc.wire);
 	return broken ? fail(ret_error, E_ENGINE, "nobody reads the answers") : 0;

@@ -40,21 +40,22 @@ static void say(void *data, const char *text)
 
 /* Nothing of the server's is left but the channel, as fd 3: it must learn when the server is gone,
  * and hold nobody else's end. */
-static int settle_in(int channel, int out, int err, pid_t server)
+static int settle_in(int channel, int in, int out, int err, pid_t server)
 {
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != server || null < 0)
+	if (in < 0)
+		in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (getppid() != server || in < 0)
 		return -1;
-	if (dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
+	if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
 		return -1;
 	if (channel == 3 ? fcntl(3, F_SETFD, FD_CLOEXEC) < 0 : dup3(channel, 3, O_CLOEXEC) < 0)
 		return -1;
 	if (close_range(4, ~0U, 0) < 0)
 		return -1;
-	/* SIGPIPE, too: what the server ignores for itself the command would ignore as well. */
+	/* What the server ignores (SIGPIPE) is not what the command is to find ignored. */
 	for (int number = 1; number < NSIG; number++)
 		(void)signal(number, SIG_DFL);
 	sigemptyset(&none);
@@ -85,7 +86,7 @@ static int watch(struct runner *runner, int fd)
 	return epoll_ctl(runner->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-static int spawn(struct runner *runner, const struct request *request)
+static int spawn(struct runner *runner, const struct request *request, int input)
 {
 	int channel[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1}, r = 0;
 	pid_t server = getpid();
@@ -94,7 +95,7 @@ static int spawn(struct runner *runner, const struct request *request)
 	    pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0 || (runner->pid = fork()) < 0)
 		r = -errno;
 	if (r == 0 && runner->pid == 0) {
-		if (settle_in(channel[1], out[1], err[1], server) < 0)
+		if (settle_in(channel[1], input, out[1], err[1], server) < 0)
 			_exit(1);
 		carry_out(request, runner->events.asks);
 	}
@@ -116,6 +117,12 @@ static int spawn(struct runner *runner, const struct request *request)
 int runner_start(const struct request *request, const struct runner_events *events,
 		 struct runner **ret_runner, struct error **ret_error)
 {
+	return runner_start_fed(request, /* input= */ -1, events, ret_runner, ret_error);
+}
+
+int runner_start_fed(const struct request *request, int input, const struct runner_events *events,
+		     struct runner **ret_runner, struct error **ret_error)
+{
 	struct runner *runner = malloc(sizeof(*runner));
 	int r;
 
@@ -130,7 +137,7 @@ int runner_start(const struct request *request, const struct runner_events *even
 				  .asks = json_object()};
 	/* Its policy is read here, where the next request finds it. */
 	flow_warm(request);
-	r = runner->epoll < 0 ? -errno : spawn(runner, request);
+	r = runner->epoll < 0 ? -errno : spawn(runner, request, input);
 	if (r < 0) {
 		runner_free(runner);
 		return fail_errno(ret_error, E_ENGINE, -r, "starting a run");
@@ -156,7 +163,8 @@ static void hear(struct runner *runner, json_t *message)
 		return;
 	if (strcmp(type, "notice") == 0 && text && events->notice)
 		events->notice(events->data, text);
-	if (strcmp(type, "ask") == 0 && json_string_value(json_object_get(ask, "id"))) {
+	if (strcmp(type, "ask") == 0 && events->ask &&
+	    json_string_value(json_object_get(ask, "id"))) {
 		json_object_set(runner->asks, json_string_value(json_object_get(ask, "id")), ask);
 		events->ask(events->data, ask);
 	}
@@ -172,6 +180,7 @@ static void hear_channel(struct runner *runner)
 	struct buffer *heard = &runner->heard;
 	char data[PIECE], *end;
 	ssize_t got = recv(runner->channel, data, sizeof(data), MSG_DONTWAIT);
+	size_t looked = heard->length; /* no line ends there */
 
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -180,9 +189,11 @@ static void hear_channel(struct runner *runner)
 		return;
 	}
 	buffer_add(heard, data, (size_t)got);
-	while ((end = memchr(heard->data, '\n', heard->length))) {
+	while ((end = memchr(heard->data + looked, '\n', heard->length - looked))) {
 		size_t length = (size_t)(end - heard->data);
 		json_t *message = json_loadb(heard->data, length, 0, NULL);
+
+		looked = 0;
 
 		memmove(heard->data, end + 1, heard->length - length - 1);
 		heard->length -= length + 1;

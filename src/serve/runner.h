@@ -34,6 +34,9 @@ struct runner_events {
  * for by number -1. */
 int runner_start(const struct request *request, const struct runner_events *events,
 		 struct runner **ret_runner, struct error **ret_error);
+/* The same, with a file that the command reads as its standard input; borrowed. */
+int runner_start_fed(const struct request *request, int input, const struct runner_events *events,
+		     struct runner **ret_runner, struct error **ret_error);
 int runner_fd(const struct runner *runner);
 /* True when the run has ended and all its output was passed on. */
 bool runner_serve(struct runner *runner);

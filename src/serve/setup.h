@@ -90,6 +90,8 @@ int setup_add(const struct setup_shape *shape, const char *text, const char *com
  * *ret_text is NULL where nothing is left. */
 int setup_remove(const struct setup_shape *shape, const char *text, const char *original,
 		 char **ret_text, struct error **ret_error);
+/* By its name: ward, or ward-1.2. */
+bool setup_is_ward(const char *program);
 bool setup_is_there(const struct setup_shape *shape, const char *text);
 /* Both are JSON and mean the same. */
 bool setup_same(const char *one, const char *other);

@@ -149,6 +149,11 @@ static int name_program(struct setup_place *place, struct error **ret_error)
 	}
 	if (stat(program, &other) < 0 || self.st_ino != other.st_ino || self.st_dev != other.st_dev)
 		return fail(ret_error, E_ENGINE, "the program was replaced meanwhile: %s", program);
+	if (!setup_is_ward(program)) {
+		/* It would not know its own entry again. */
+		fail(ret_error, E_USAGE, "this program is called %s", path_last(program));
+		return error_hint(ret_error, "give it the name ward");
+	}
 	checked = escape_to_utf8(program, strlen(program), &lossy);
 	if (lossy)
 		return fail(

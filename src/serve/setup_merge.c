@@ -6,6 +6,7 @@
 #include "../base/buffer.h"
 #include "../base/path.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,8 +65,8 @@ int setup_check(const char *text, size_t length, const char *file, struct error 
 
 /* --- whose an entry is ------------------------------------------------------------------------ */
 
-/* One word of shell text as escape_for_shell() writes it, or a plain one; NULL where it is more.
- * Caller frees. */
+/* One word of shell text, as escape_for_shell() writes it or a person would; NULL where it is more.
+ * What ~ and variables in it stand for makes no difference here. Caller frees. */
 static char *unquote(const char *text, size_t length)
 {
 	struct buffer word = {0};
@@ -74,9 +75,11 @@ static char *unquote(const char *text, size_t length)
 	for (size_t i = 0; i < length; i++) {
 		if (text[i] == '\'') {
 			quoted = !quoted;
+		} else if (!quoted && text[i] == '"') {
+			continue;
 		} else if (!quoted && text[i] == '\\' && i + 1 < length) {
 			buffer_add_char(&word, text[++i]);
-		} else if (!quoted && strchr(" \t\r\n;&|<>()$`\"*?[]#~{}!", text[i])) {
+		} else if (!quoted && strchr(" \t\r\n;&|<>()`*?[]#!", text[i])) {
 			buffer_done(&word);
 			return NULL;
 		} else {
@@ -84,6 +87,13 @@ static char *unquote(const char *text, size_t length)
 		}
 	}
 	return buffer_steal(&word);
+}
+
+bool setup_is_ward(const char *program)
+{
+	const char *name = path_last(program);
+
+	return strncmp(name, "ward", 4) == 0 && !isalpha((unsigned char)name[4]);
 }
 
 static const char otherwise[] = " || exit 2";
@@ -100,7 +110,7 @@ static bool is_own_command(const char *command)
 	if (length < 6 || strncmp(command + length - 5, " hook", 5) != 0)
 		return false;
 	word = unquote(command, length - 5);
-	return word && strcmp(path_last(word), "ward") == 0;
+	return word && setup_is_ward(word);
 }
 
 /* A hook with its words apart: {"command": "ward", "args": ["hook"]}. */
@@ -112,7 +122,7 @@ static bool has_own_words(struct arena *arena, const struct node *hook, const ch
 	if (!command || !words || words->kind != '[' || words->count != 1)
 		return false;
 	first = node_string(arena, words->first, text);
-	return first && strcmp(first, "hook") == 0 && strcmp(path_last(command), "ward") == 0;
+	return first && strcmp(first, "hook") == 0 && setup_is_ward(command);
 }
 
 static bool is_own(struct arena *arena, const struct node *hook, const char *text)

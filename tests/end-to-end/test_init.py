@@ -2,13 +2,16 @@
 """ward init: into the settings of agents and out again, and nothing else in them changes."""
 import json
 import os
+import pathlib
 import re
 import resource
 import shutil
+import signal
+import subprocess
 
 import pytest
 
-from support import SOURCE, Terminal
+from support import SOURCE, Person, Terminal, Ward, wait_until
 
 AGENTS = {  # name: title, the program, the file in a project, the file below the home
     'claude': ('Claude Code', 'claude', '.claude/settings.json', '.claude/settings.json'),
@@ -110,6 +113,7 @@ def test_there_again_and_back(here, agent, scope):
     before = tree(here.work, here.home)
     done = init(here, '--agent', agent, scope, '--write', '--no-policy')
     assert path.exists() and 'Written.' in done.out and '+++ ' in done.out
+    assert ('Commit these settings only if' in done.out) == (scope == '--project')
     written = tree(here.work, here.home)
     assert written != before and all(owner == here.person.uid for _, owner, _ in written.values())
     again = init(here, '--agent', agent, scope, '--write', '--no-policy')
@@ -152,10 +156,27 @@ def test_the_command_works_and_fails_closed(here, agent):
     assert here('-c', line.replace(here.binary, str(killed)), program='/bin/sh', input=event).code == 2
 
 
+def test_a_ward_that_is_killed_in_the_middle_blocks(me_here):
+    init(me_here, '--agent', 'claude', '--write', '--no-policy')
+    line = commands(json.loads((me_here.work / '.claude/settings.json').read_text())).pop()
+    shell = me_here.popen('-c', line, program='/bin/sh', stdin=subprocess.PIPE)
+    children = pathlib.Path(f'/proc/{shell.pid}/task/{shell.pid}/children')
+    assert wait_until(lambda: children.read_text().split())
+    os.kill(int(children.read_text().split()[0]), signal.SIGKILL)
+    assert me_here.finish(shell).code == 2
+
+
 def test_ward_is_named_shortly_where_path_means_it(me_here):
     os.symlink(me_here.binary, me_here.place / 'bin' / 'ward')
     init(me_here, '--agent', 'claude', '--write', '--no-policy')
     assert commands(json.loads((me_here.work / '.claude/settings.json').read_text())) == ['ward hook || exit 2']
+
+
+def test_a_ward_of_another_name_is_not_put_in(me_here):
+    other = me_here.place / 'other'
+    shutil.copy(me_here.binary, other)
+    other.chmod(0o755)
+    assert 'the name ward' in init(me_here, '--agent', 'claude', '--write', code=125, program=str(other)).err
 
 
 def test_another_ward_in_path_is_not_meant(me_here):
@@ -232,7 +253,7 @@ def test_at_a_terminal_each_file_is_asked_about(me_here):
     terminal.type('ward init --agent claude --agent gemini', 'Claude Code: ', 'ward hook || exit 2', 'Write it? [y/N] ')
     terminal.type('y', 'Written.', 'As it was before ward: ', 'Gemini CLI: ', 'Write it? [y/N] ')
     terminal.type('n', '.ward.yaml', 'Write it? [y/N] ')
-    terminal.type('', 'Agents that are running')
+    terminal.type('', 'Agents that are running', 'ward init --remove')
     terminal.ready()
     assert terminal.last_code() == 1
     assert 'hooks' in json.loads((me_here.work / '.claude/settings.json').read_text())
@@ -365,9 +386,7 @@ def test_a_directory_that_is_a_link_stays_when_it_is_empty(me_here):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason='needs root')
 def test_what_belongs_to_others_is_left_alone(binary, user, place):
-    from support import Person, Ward
-    root, mine = Ward(binary, Person('root'), place), prepare
-    mine(root)
+    root = prepare(Ward(binary, Person('root'), place))
     os.chown(root.work, user.uid, user.gid)
     before = tree(root.place)
     done = init(root, '--agent', 'claude', '--write', code=125)
@@ -469,6 +488,7 @@ def test_from_inside_the_sandbox_nothing_is_put_in_or_taken_out(here):
 def test_words_that_mean_nothing(me_here, words):
     done = init(me_here, *words, code=125)
     assert 'ward init --help' in done.err and done.out == ''
+    assert 'emacs' not in words or 'claude, codex, gemini, cursor, windsurf, opencode' in done.err
 
 
 # --- the policy to begin with ----------------------------------------------------------------------------------------

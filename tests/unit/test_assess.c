@@ -123,7 +123,7 @@ static void what_changes_the_machine_is_asked(void **state _unused_)
 		{"su -", CLASS_ASK, RISK_HIGH, "privilege"},
 		{"doas -u root ls", CLASS_ASK, RISK_HIGH, "privilege"},
 		{"timeout 5 sudo ls", CLASS_ASK, RISK_HIGH, "privilege"},
-		{"reboot", CLASS_ASK, RISK_HIGH, "system"},
+		{"reboot", CLASS_ASK, RISK_HIGH, "availability"},
 		{"systemctl --user stop x", CLASS_ASK, RISK_MEDIUM, "system"},
 	};
 

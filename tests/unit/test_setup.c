@@ -121,13 +121,18 @@ static void entry_is_laid_out_as_the_file_is(void **state)
 
 static void an_own_entry_is_known_and_brought_up_to_date(void **state)
 {
-	static const char *const older[] = {"ward hook", "/usr/bin/ward hook",
+	static const char *const older[] = {"ward hook",
+					    "/usr/bin/ward hook",
 					    "/old/ward hook || exit 2",
+					    "~/bin/ward hook",
+					    "/opt/ward-1.2 hook",
+					    "\"${HOME}/bin/ward\" hook",
 					    "'/old place/it'\\''s/ward' hook || exit 2"};
 	static const char *const others[] = {
-		"ward hooks",	  "steward hook",	"ward  hook", "ward hook; x",
-		"x && ward hook", "ward run hook",	"",	      "hook",
-		" hook",	  "ward hook || exit 0"};
+		"ward hooks",	"steward hook",	  "warden hook",	 "ward  hook",
+		"ward hook; x", "x && ward hook", "ward run hook",	 "",
+		"hook",		" hook",	  "ward hook || exit 0", "$(x)/ward hook",
+		"a b/ward hook"};
 
 	(void)state;
 	for (size_t i = 0; i < ELEMENTS(older); i++) {

@@ -36,7 +36,7 @@ bool permits_add(struct permits *permits, const char *permission, size_t number)
 			pattern ? strndup(pattern, tree ? length - strlen(all) : length) : NULL;
 		char *path = text ? path_unescape(text) : NULL, *name = NULL;
 
-		if (!path && text && !tree && (name = strrchr(text, '/'))) {
+		if (!path && text && !tree && (name = strrchr(text, '/')) != text && name) {
 			*name++ = '\0';
 			path = path_unescape(text);
 		}
