@@ -129,6 +129,7 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 {
 	const char *object = denial->object;
 	_cleanup_free_ char *path = NULL;
+	struct stat st;
 
 	if (strstr(denial->rule, "permissions") || strstr(denial->rule, "set-user-id") ||
 	    hint_is_final(denial))
@@ -138,7 +139,9 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 	if (strcmp(denial->operation, "unix") == 0)
 		return flag_for_socket(object, text);
 	if (is_read(denial) || strstr(denial->rule, "masked") || is_protected(denial)) {
-		buffer_add_text(text, is_read(denial) ? "--read " : "--write ");
+		bool there = path_is_under(object, workspace) || lstat(object, &st) == 0;
+
+		buffer_add_text(text, is_read(denial) ? "--read " : there ? "--write " : "--make ");
 		escape_for_shell(text, path_is_under(object, workspace)
 					       ? object + strlen(workspace) + 1
 					       : object);

@@ -23,6 +23,12 @@ MAKE = ['~/.tool.json*', '~/.tool', '~/.tool/state/**']
 EXPECTED = {'plain': 'done', 'replaced': 'done', 'directory': 'done', 'in it': '13', 'tree': 'done', 'beside': '13', 'removed': 'done'}
 
 
+def script(ward, text, *flags):
+    """As a program that is there: text on the command line is weighed, and this one would be asked about."""
+    path = ward.file(ward.place / 'script.py', text)
+    return ward('run', *flags, '--', '/usr/bin/python3', '-I', path)
+
+
 def ends(done):
     return dict(line.rsplit(' ', 1) for line in done.out.splitlines())
 
@@ -30,24 +36,24 @@ def ends(done):
 @pytest.mark.parametrize('again', [False, True])
 def test_what_is_named_is_made(ward, again):
     flags = [word for path in MAKE for word in ('--make', path)]
-    assert ends(ward.python(SCRIPT, flags=flags)) == EXPECTED
+    assert ends(script(ward, SCRIPT, *flags)) == EXPECTED
     assert (ward.home / '.tool/state/other/x').read_text() == 'x' and not (ward.home / '.tool.json').exists()
     if again:  # now the directories are there
         (ward.home / '.tool/state/other/x').unlink()
         (ward.home / '.tool/state/other').rmdir()
-        assert ends(ward.python(SCRIPT, flags=flags)) == {**EXPECTED, 'directory': '17'}
+        assert ends(script(ward, SCRIPT, *flags)) == {**EXPECTED, 'directory': '17'}
 
 
 def test_a_policy_says_it_too(plain):
     plain.policy(f'sandbox: {{files: {{make: {json.dumps(MAKE)}}}}}\n')
-    assert ends(plain.python(SCRIPT)) == EXPECTED
+    assert ends(script(plain, SCRIPT)) == EXPECTED
     plain.policy(f'sandbox: {{files: {{make: {json.dumps(MAKE)}, deny: [~/.tool.json], read_only: [~/.tool/state]}}}}\n')
-    assert {'plain': '13', 'tree': '13'}.items() <= ends(plain.python(SCRIPT)).items()
+    assert {'plain': '13', 'tree': '13'}.items() <= ends(script(plain, SCRIPT)).items()
 
 
 def test_a_project_that_is_not_trusted_does_not(plain):
     plain.file('.ward.yaml', f'sandbox: {{files: {{make: {json.dumps(MAKE)}}}}}\n')
-    assert ends(plain.python(SCRIPT))['plain'] == '13'
+    assert ends(script(plain, SCRIPT))['plain'] == '13'
     assert 'files.make' in plain('policy', 'check').out
 
 
@@ -71,7 +77,7 @@ def test_in_a_policy_it_is_one_with_its_place(plain):
 
 
 def test_what_runs_programs_is_not_meant_by_a_pattern(plain):
-    script = '''import os, pathlib
+    text = '''import os, pathlib
 home = pathlib.Path(os.environ['HOME'])
 for name in ('.bashrc', '.profile', '.gitconfig', '.mcp.json', '.claude.json'):
     try: (home / name).write_text('x'); print('made', name)
@@ -79,5 +85,5 @@ for name in ('.bashrc', '.profile', '.gitconfig', '.mcp.json', '.claude.json'):
 try: os.mkdir(home / '.git'); (home / '.git/config').write_text('x'); print('made .git/config')
 except PermissionError: pass
 '''
-    assert plain.python(script, flags=['--make', '~/.*']).out == ''
-    assert plain.python(script, flags=['--make', '~/.*', '--make', '~/.profile']).out == 'made .profile\n'
+    assert script(plain, text, '--make', '~/.*').out == ''
+    assert script(plain, text, '--make', '~/.*', '--make', '~/.profile').out == 'made .profile\n'

@@ -40,6 +40,12 @@ def contained(ward, name, *flags, code=0, **how):
     return json.loads(done.out.splitlines()[-1])
 
 
+def script(ward, text, *flags):
+    """As a program that is there: text on the command line is weighed, and this one would be asked about."""
+    path = ward.file(ward.place / 'script.py', text)
+    return ward('run', *flags, '--', '/usr/bin/python3', '-I', path)
+
+
 @pytest.fixture(scope='module')
 def server(world):
     """At the one port there is for it."""
@@ -134,7 +140,7 @@ def test_no_way_leads_into_the_settings(agents, api):
     mine = agents.file(agents.home / '.claude.json', '{"mcpServers": {}}', 0o600)
     agents.file(agents.home / '.claude/settings.json', 'mine')
     agents.file(agents.home / '.claude/projects/x', 'mine')
-    done = agents.python(ATTACKS, flags=['--profile', 'claude'])
+    done = script(agents, ATTACKS, '--profile', 'claude')
     ends = dict(line.rsplit(' ', 1) for line in done.out.splitlines())
     assert ends.pop('held') == 'done' and set(ends.values()) <= {'1', '2', '13', '16', '17', '18'}, ends
     assert json.loads(mine.read_text()) == {'mcpServers': {}}
@@ -142,9 +148,41 @@ def test_no_way_leads_into_the_settings(agents, api):
     assert (agents.home / '.claude/settings.json').read_text() == 'mine' and not (agents.home / '.claude/hooks').exists()
 
 
+RACES = '''
+import ctypes, json, os, threading
+home, libc = os.environ['HOME'], ctypes.CDLL(None)
+evil = json.dumps({'mcpServers': {'evil': {'command': 'sh'}}}).encode()
+name = ctypes.create_string_buffer((home + '/.claude.json.x').encode())
+at, over = len(home) + len('/.claude.json'), False
+def change():
+    while not over:
+        name[at] = 0
+        name[at] = b'.'
+threading.Thread(target=change, daemon=True).start()
+source = (home + '/.claude.json.y').encode()
+for _ in range(150):
+    with open(source, 'wb') as file: file.write(evil)
+    libc.rename(source, name)
+    fd = libc.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    if fd >= 0: os.write(fd, evil); os.close(fd)
+    libc.unlink(source)
+    libc.link((home + '/.claude.json.x').encode(), name)
+    libc.symlink(b'/etc/passwd', name)
+over = True
+print('end')
+'''
+
+
+def test_no_race_leads_into_the_settings(agents, api):
+    """The name is another one at any moment: it is judged and used as it was read once."""
+    mine = agents.file(agents.home / '.claude.json', '{"mcpServers": {}}', 0o600)
+    assert script(agents, RACES, '--profile', 'claude').out == 'end\n'
+    assert json.loads(mine.read_text()) == {'mcpServers': {}} and not mine.is_symlink() and mine.stat().st_nlink == 1
+
+
 def test_what_is_closed_in_a_writable_place_is_not_made_either(agents, api):
     """~/.gemini/tmp is Gemini's own, the programs that it fetches into it are not."""
-    script = '''import os, pathlib
+    text = '''import os, pathlib
 tmp = pathlib.Path(os.environ['HOME']) / '.gemini/tmp'
 os.makedirs(tmp / 'work/bin')
 for name in ('bin', 'BIN', 'Bin.'):
@@ -155,7 +193,7 @@ for name in ('bin', 'BIN', 'Bin.'):
 print('end')
 '''
     for _ in range(2):  # before the directory is there, and when it is
-        done = agents.python(script, flags=['--profile', 'gemini'])
+        done = script(agents, text, '--profile', 'gemini')
         assert done.out == 'end\n', done
         shutil.rmtree(agents.home / '.gemini/tmp/work')
 
@@ -163,12 +201,21 @@ print('end')
 def test_a_yes_opens_the_settings_that_it_names(agents, api):
     screen = Terminal(agents, columns=120, rows=50, PATH=f'{os.path.dirname(agents.binary)}:{agents.variables["PATH"]}')
     agents.file(agents.home / '.claude/x')
-    screen.sendline('ward run --profile claude -- sh -c \'echo mine > ~/.claude/settings.json; cat ~/.claude/settings.json\'')
-    asked(screen, '.claude/settings.json')
+    agents.file('write.sh', 'echo mine > ~/.claude/settings.json')
+    screen.sendline('ward run --profile claude -- sh write.sh')
+    asked(screen, '.claude/settings.json', 'a name that runs programs')
     press(screen, 'y')
     screen.ready()
     screen.close(force=True)
     assert (agents.home / '.claude/settings.json').read_text() == 'mine\n'
+
+
+def test_what_runs_programs_is_named_by_itself(agents, api):
+    agents.file(agents.home / '.claude/x')
+    agents.file('write.sh', 'echo x > ~/.claude/settings.json; mkdir ~/.claude/shell-snapshots; echo x > ~/.bashrc')
+    done = agents('run', '--profile', 'claude', '--', 'sh', 'write.sh')
+    assert f'to allow: --make {agents.home}/.claude/settings.json' in done.err and f'--make {agents.home}/.bashrc' in done.err, done
+    assert '--write' not in done.err and done.err.count('to allow') == 2, done  # nobody is asked for what is sourced outside
 
 
 def test_the_profile_is_taken_by_itself(agents, api):

@@ -122,6 +122,9 @@ void refuse_file(struct observer *observer, const struct seccomp_notif *call,
 		refuse(observer, call, trap, operation, path, rule_by_product, error);
 		return;
 	}
+	/* Whoever is asked shall know that it runs programs, and be asked for it alone. */
+	if (rule == rule_outside && guard_path("", path, NULL) >= GUARD_CONFIG)
+		rule = rule_guarded;
 	never = permit_never(observer, path) || never_in_kernel(path);
 	/* Its name alone does not tell, so the reason says it: nobody is to be asked for what lies
 	 * around it, either. */
