@@ -17,7 +17,7 @@ SANITIZED = -Dstatic=false -Db_sanitize=address,undefined -Db_lundef=false -Dc_a
 export ASAN_OPTIONS ?= exitcode=99:detect_stack_use_after_return=1
 export UBSAN_OPTIONS ?= print_stacktrace=1
 
-C_FILES = $(shell find src cmd tests -name '*.[ch]')
+C_FILES = $(shell find src cmd include examples tests -name '*.[ch]')
 
 .PHONY: all build test both suites unit end-to-end escape replay asan soak bench fuzz format check-format check-includes \
 	install uninstall clean help
@@ -142,7 +142,7 @@ FUZZ_TARGETS = $(sort $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuz
 FUZZ_CFLAGS = -std=gnu17 -g -O1 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DWARD_VERSION='"fuzz"' -Isrc -Iinclude \
 	-fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_GRAMMAR = build-parts/tree-sitter-bash/src
-FUZZ_OBJECTS = $(patsubst %.c,build-fuzz/%.o,$(shell find src -name '*.c') $(FUZZ_GRAMMAR)/parser.c $(FUZZ_GRAMMAR)/scanner.c)
+FUZZ_OBJECTS = $(patsubst %.c,build-fuzz/%.o,$(shell find src -name '*.c' -not -path 'src/lib/*') $(FUZZ_GRAMMAR)/parser.c $(FUZZ_GRAMMAR)/scanner.c)
 # The same names as in meson.build; the tables of the parser tell the fuzzer nothing.
 build-fuzz/$(FUZZ_GRAMMAR)/%.o: FUZZ_CFLAGS += -w -I$(FUZZ_GRAMMAR)
 build-fuzz/$(FUZZ_GRAMMAR)/scanner.o: FUZZ_CFLAGS += -DTREE_SITTER_REUSE_ALLOCATOR $(foreach name,scan serialize, \
@@ -236,19 +236,23 @@ bench: build ## measure, and write docs/benchmarks.md
 
 # --- installing -------------------------------------------------------------------------------------------------------
 
-BINDIR = $(DESTDIR)$(PREFIX)/bin
 MANDIR = $(DESTDIR)$(PREFIX)/share/man/man1
 COMPLETIONDIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 DATADIR = $(DESTDIR)$(PREFIX)/share/ward
 
+# The library knows where its program is, so it is made for its prefix.
 install: build ## install under PREFIX (/usr/local), below DESTDIR
-	install -D -m 755 build/ward $(BINDIR)/ward
+	@meson configure build -Dprefix=$(abspath $(PREFIX)) -Dlibdir=lib
+	@$(call build-in,build,)
+	DESTDIR=$(DESTDIR) meson install -C build --no-rebuild --quiet
 	install -D -m 644 docs/ward.1 $(MANDIR)/ward.1
 	install -D -m 644 completions/ward.bash $(COMPLETIONDIR)/ward
 	install -D -m 644 data/sets.yaml $(DATADIR)/sets.yaml
 
 uninstall: ## remove what install put there
-	rm -f $(BINDIR)/ward $(MANDIR)/ward.1 $(COMPLETIONDIR)/ward $(DATADIR)/sets.yaml
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/ward lib/libward.a lib/libward.so lib/libward.so.0 lib/libward.so.0.1.0 \
+		lib/pkgconfig/ward.pc include/ward/ward.h)
+	rm -f $(MANDIR)/ward.1 $(COMPLETIONDIR)/ward $(DATADIR)/sets.yaml
 
 clean: ## remove everything that was built
 	rm -rf build build-asan build-fuzz

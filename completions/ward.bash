@@ -126,7 +126,7 @@ _ward()
 	grants) words='--json --session revoke' ;;
 	session) words='--json end' ;;
 	caches) words='--json clear --all' ;;
-	serve) words='--stdio --events' ;;
+	serve) words='--stdio --events --help' ;;
 	init)
 		words='--agent --project --user --remove --no-policy --write --dry-run --help'
 		[[ $previous == --agent ]] && words='claude codex gemini cursor windsurf opencode'

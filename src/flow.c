@@ -471,6 +471,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	flow->observed = (struct observed){
 		.listener = flow->entry.listener,
 		.names = flow->entry.names,
+		.network = flow->entry.network,
 		.root = flow->entry.root,
 		.uid = flow->identity.uid,
 		.init = flow->entry.init,
@@ -584,6 +585,7 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 		return;
 	}
 	outcome_to_result(outcome, result);
+	flow->told_to_end |= outcome->told_to_end;
 	attempt->exit_code = result->exit_code;
 	result->truncated = capture_take(&flow->streams.captured[0], &result->stdout_);
 	result->truncated |= capture_take(&flow->streams.captured[1], &result->stderr_);

@@ -46,6 +46,26 @@ static void add_text(const char **texts, const char *text)
 	*texts = text;
 }
 
+/* Tools that ask other machines, and tell them something by what they ask. */
+static bool is_asking(const char *name)
+{
+	return is_downloader(name) || match_one("dig host nslookup drill ping whois", name);
+}
+
+static bool has_substitution(const struct command *command, size_t first)
+{
+	for (size_t i = first + 1; i < command->argc; i++)
+		if (strstr(command->argv[i], "$(") || strchr(command->argv[i], '`'))
+			return true;
+	return false;
+}
+
+/* A language that reads its program from the standard input. */
+static bool runs_code(const char *program)
+{
+	return match_one("python python[23]* perl ruby node nodejs php lua", path_last(program));
+}
+
 /* Facts that need more than one command to be true. */
 static void weigh_together(struct weighing *weighing, const struct command *command, size_t first)
 {
@@ -57,6 +77,10 @@ static void weigh_together(struct weighing *weighing, const struct command *comm
 		weigh_effect(weighing, EFFECT_REMOTE_CODE);
 	if (weighing->decoded && runs_input(command, first))
 		weigh_effect(weighing, EFFECT_HIDDEN_CODE);
+	if (weighing->piped && is_shell(name) && runs_input(command, first))
+		weigh_effect(weighing, EFFECT_PIPED_CODE);
+	if (weighing->shown && is_asking(name) && has_substitution(command, first))
+		weigh_effect(weighing, EFFECT_SEND_DATA);
 	if (weighing->sql && is_sql_client(name))
 		weigh_effect(weighing, EFFECT_DATABASE_RUIN);
 	if (weighing->secrets && sends_input(command, first))
@@ -69,6 +93,7 @@ static void weigh_together(struct weighing *weighing, const struct command *comm
 			weighing->file = file;
 	}
 	weighing->decoded |= is_decoder(command, first);
+	weighing->shown |= shows_file(command, first);
 	weighing->secrets |= shows_secrets(command, first);
 	weighing->sql |= match_one("echo printf cat", name) &&
 			 holds_ruinous_sql(command, first, command->argc);
@@ -81,6 +106,18 @@ static bool is_connection(const char *target)
 	       !match_one("/dev/[tu][cd]p/localhost/* /dev/[tu][cd]p/127.*", target);
 }
 
+/* : > FILE, cat /dev/null > FILE */
+static bool prints_nothing(const struct weighing *weighing, const struct command *command)
+{
+	const char *name = command->argc ? path_last(command->argv[0]) : "";
+
+	/* no words of its own: > FILE, if it is not what a group of commands is written to */
+	return (command->argc == 0 && weighing->alone) ||
+	       (command->argc == 1 && match_one(": true", name)) ||
+	       (command->argc == 2 && match_one("cat", name) &&
+		strcmp(command->argv[1], "/dev/null") == 0);
+}
+
 static void weigh_redirects(struct weighing *weighing, const struct command *command)
 {
 	for (size_t i = 0; i < command->redirect_count; i++) {
@@ -91,10 +128,28 @@ static void weigh_redirects(struct weighing *weighing, const struct command *com
 				weigh_effect(weighing, EFFECT_SEND_DATA);
 			else if (!match_one("[0-9] -", redirect->target))
 				weigh_path(weighing, ROLE_WRITES, redirect->target, false);
+			if (strcmp(redirect->operator, ">") == 0 && redirect->fd < 2 &&
+			    prints_nothing(weighing, command) &&
+			    path_reach(redirect->target) != REACH_NONE &&
+			    is_precious(redirect->target))
+				weigh_effect(weighing, EFFECT_EMPTY_FILE);
+		} else if (strncmp(redirect->operator, "<<", 2) == 0) {
+			/* python3 <<END */
+			if (command->program < command->argc &&
+			    runs_code(command->argv[command->program]))
+				weigh_path(weighing, ROLE_CODE, redirect->target, false);
 		} else if (strcmp(redirect->operator, "<") == 0) {
 			weigh_path(weighing, ROLE_READS, redirect->target, false);
 		}
 	}
+}
+
+/* And nobody knows what. */
+static bool prints_something(const struct command *command, size_t first)
+{
+	return first < command->argc && !prints_words(command, first) &&
+	       !match_one("cd pushd popd export set unset source . mkdir touch sleep clear alias",
+			  path_last(command->argv[first]));
 }
 
 /* The command itself, and the one behind each wrapper. */
@@ -106,14 +161,21 @@ static void weigh_command(struct weighing *weighing, const struct command *comma
 	weighing->changes = false;
 	for (size_t level = 0; first < command->argc && level <= WRAPPER_LIMIT; level++) {
 		size_t next = parse_wrapped(command, first);
+		const struct effect *before = weighing->worst;
+		bool changes = weighing->changes;
+		enum reach files = assessment->files;
 
 		weighing->reads = false;
 		weigh_call(weighing, command, first, next ? next : command->argc);
 		weigh_together(weighing, command, first);
 		if (next == 0)
 			break;
+		/* that it runs something is said by what it runs */
+		if (weighing->worst == before && assessment->files == files)
+			weighing->changes = changes;
 		first = next;
 	}
+	weighing->piped = prints_something(command, first);
 	weigh_redirects(weighing, command);
 	/* words before a command alone change nothing but variables */
 	if (weighing->changes || (first < command->argc && !weighing->reads)) {
@@ -187,7 +249,7 @@ void assess_plan(struct arena *arena, const struct plan *plan, struct assessment
 		.only_reads = true,
 		.confidence = known,
 	};
-	struct weighing weighing = {.assessment = &assessment};
+	struct weighing weighing = {.assessment = &assessment, .alone = plan->count == 1};
 
 	for (size_t i = 0; i < plan->count; i++) {
 		weighing.worst = NULL;

@@ -49,14 +49,20 @@ bool word_is_option(const struct word *word, const char *options, bool exact)
 
 static bool takes_value(const struct call *call, const struct word *word)
 {
-	for (size_t i = 0; i < call->depth; i++) {
+	/* docker compose -f FILE rm -f: the verb's own word counts */
+	for (size_t i = call->depth; i-- > 0;) {
 		const struct tool_option *option;
+		const struct tool_rule *rule;
 
 		if (word_is_option(word, tool_text(call->path[i]->values), true))
 			return true;
 		for (size_t j = 0; (option = tool_option(call->path[i], j)); j++)
 			if (word_is_option(word, tool_text(option->names), true))
 				return true;
+		for (size_t j = 0; (rule = tool_rule(call->path[i], j)); j++)
+			if (rule->kind == RULE_FLAGS &&
+			    word_is_option(word, tool_text(rule->pattern), true))
+				return false;
 	}
 	return false;
 }

@@ -12,14 +12,44 @@ bool is_downloader(const char *program)
 			 path_last(program));
 }
 
+/* \x72\x6d, \162\155: letters that are not to be seen. */
+static bool is_coded(const char *word)
+{
+	for (const char *at = word; (at = strchr(at, '\\')); at++)
+		if (at[1] == 'x' || at[1] == 'u' || (at[1] >= '0' && at[1] <= '7'))
+			return true;
+	return false;
+}
+
 bool is_decoder(const struct command *command, size_t first)
 {
 	const char *name = path_last(command->argv[first]);
 
-	return (match_one("base64 base32 basenc", name) &&
+	if (match_one("echo printf", name))
+		return match_operand(command, first, is_coded);
+	return match_one("rev uudecode", name) ||
+	       (match_one("base64 base32 basenc", name) &&
 		match_flag(command, first, "-d -D --decode")) ||
 	       (match_one("xxd", name) && match_flag(command, first, "-r")) ||
 	       (match_one("openssl", name) && match_flag(command, first, "-d"));
+}
+
+bool shows_file(const struct command *command, size_t first)
+{
+	return command->argc > first + 1 &&
+	       match_one("cat base64 base32 head tail tac xxd od hexdump strings tar gzip zip env "
+			 "printenv openssl gpg sed awk grep find ls",
+			 path_last(command->argv[first]));
+}
+
+bool prints_words(const struct command *command, size_t first)
+{
+	const char *name = path_last(command->argv[first]);
+
+	for (size_t i = 0; strcmp(name, "cat") == 0 && i < command->redirect_count; i++)
+		if (strncmp(command->redirects[i].operator, "<<", 2) == 0)
+			return true;
+	return match_one("echo printf", name) && !is_decoder(command, first);
 }
 
 static bool is_substitution(const char *word)
@@ -44,6 +74,11 @@ bool sends_input(const struct command *command, size_t first)
 }
 
 static const char shells[] = "sh bash dash zsh ksh ash mksh fish";
+bool is_shell(const char *program)
+{
+	return match_one(shells, path_last(program));
+}
+
 static const char interpreters[] =
 	"python python[23]* perl ruby node php lua deno bun Rscript osascript";
 

@@ -14,7 +14,7 @@ bool holds_dangerous_word(const char *text)
 		"ncat socat base64 base32 xxd openssl rev eval ssh scp shutdown reboot halt "
 		"poweroff "
 		"kill killall pkill chmod chown push publish destroy delete drop truncate id_rsa "
-		"id_ed25519 terraform kubectl passwd shadow crontab systemctl";
+		"id_ed25519 passwd shadow crontab systemctl";
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
@@ -45,12 +45,22 @@ bool is_ruinous_code(const char *text)
 		"unlinkSync",  "rimraf",  "removedirs", "remove_tree", "fs.rm(",
 		"fs.unlink",   "unlink",  "os.remove",	"File.delete", "FileUtils.rm",
 		"Deno.remove", ".unlink("};
-	static const char *const starters[] = {
-		"system",	 "exec", "popen", "subprocess", "spawn", "qx",
-		"child_process", "`",	 "%x",	  "| \"",	"|\""};
+	static const char *const starters[] = {"system", "exec", "popen",	  "subprocess",
+					       "spawn",	 "qx",	 "child_process", "`",
+					       "%x",	 ":!",	 "| \"",	  "|\""};
+
+	static const char *const disks[] = {"/dev/sd", "/dev/nvme", "/dev/vd", "/dev/mem"};
 
 	return holds_one(text, removers, ELEMENTS(removers)) ||
+	       holds_one(text, disks, ELEMENTS(disks)) ||
 	       (holds_one(text, starters, ELEMENTS(starters)) && holds_dangerous_word(text));
+}
+
+/* fork while fork */
+bool multiplies(const char *text)
+{
+	return strstr(text, "fork") &&
+	       (strstr(text, "while") || strstr(text, "loop") || strstr(text, "for("));
 }
 
 bool takes_control(const char *text)

@@ -75,8 +75,13 @@ bool test_discards_files(const struct call *call)
 		return true;
 	if (any_option(call, "-b -B -t --track --orphan"))
 		return false;
-	return any_option(call, "-f --force --ours --theirs --pathspec-from-file") ||
+	return any_option(call, "-f --force -p --patch --ours --theirs --pathspec-from-file") ||
 	       any_operand(call, is_here) || count_operands(call, &last) > 1;
+}
+
+bool test_deletes_by_force(const struct call *call)
+{
+	return any_option(call, "-d --delete") && any_option(call, "-f --force");
 }
 
 /* git restore, unless it is only the index that is restored. */
@@ -103,6 +108,21 @@ bool test_last_is_bucket(const struct call *call)
 
 	count_operands(call, &last);
 	return strchr(last, ':') != NULL;
+}
+
+/* cp /dev/null FILE */
+bool test_copies_nothing(const struct call *call)
+{
+	struct cursor cursor = {0};
+	struct word word;
+	const char *last;
+
+	if (count_operands(call, &last) != 2 || !is_precious(last))
+		return false;
+	while (call_next(call, &cursor, &word))
+		if (!word.is_option)
+			return strcmp(word.text, "/dev/null") == 0;
+	return false;
 }
 
 /* mv FILE /dev/null */
@@ -143,10 +163,50 @@ bool test_kills_all(const struct call *call)
 	return false;
 }
 
+/* w FILE and e COMMAND among the commands of sed, and as flags of its s. */
+static bool is_writing_script(const char *word)
+{
+	for (const char *at = word; (at = strpbrk(at, "weW")); at++) {
+		bool begins =
+			at == word || !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTU"
+					      "VWXYZ_",
+					      at[-1]);
+
+		if (begins && (at[1] == ' ' || (at[1] == '\0' && at > word)))
+			return true;
+	}
+	return false;
+}
+
+bool test_writes_by_script(const struct call *call)
+{
+	struct cursor cursor = {0};
+	struct word word;
+	bool given = any_option(call, "-e --expression -f --file");
+
+	while (call_next(call, &cursor, &word)) {
+		if (word.is_option && word_is_option(&word, "-e --expression", false) &&
+		    word.value && is_writing_script(word.value))
+			return true;
+		if (!word.is_option && !given)
+			return is_writing_script(word.text);
+	}
+	return false;
+}
+
+/* curl with a body; -G makes it part of the URL. */
+bool test_posts(const struct call *call)
+{
+	return any_option(call, "-d --data --data-binary --data-raw --data-ascii "
+				"--data-urlencode") &&
+	       !any_option(call, "-G --get");
+}
+
 bool test_reads_input(const struct call *call)
 {
 	for (size_t i = 0; i < call->command->redirect_count; i++)
-		if (call->command->redirects[i].operator[0] == '<')
+		if (call->command->redirects[i].operator[0] == '<' &&
+		    strcmp(call->command->redirects[i].target, "/dev/null") != 0)
 			return true;
 	return false;
 }

@@ -20,6 +20,7 @@ bool is_precious(const char *word);   /* no build makes it again */
 bool is_temporary(const char *path);
 bool is_regenerable(const char *name);
 bool is_startup(const char *word); /* what lies there runs by itself, or decides who may do what */
+bool is_record(const char *word);  /* tells what happened on the machine */
 bool is_loopback(const char *url);
 /* What of the machine changes where this path is written. */
 enum reach path_reach(const char *path);
@@ -28,18 +29,23 @@ enum reach path_reach(const char *path);
 bool is_ruinous_sql(const char *text);
 bool holds_ruinous_sql(const struct command *command, size_t first, size_t end);
 bool is_ruinous_code(const char *text);
+bool multiplies(const char *text);    /* starts itself over and over */
 bool takes_control(const char *text); /* hands a shell to another machine */
 bool holds_dangerous_word(const char *text);
 
 /* conditions.c, sql.c: tests that the data may name; tools/tools-data reads their names here. */
 bool test_forced_refspec(const struct call *call);
 bool test_discards_files(const struct call *call);
+bool test_deletes_by_force(const struct call *call);
+bool test_copies_nothing(const struct call *call);
 bool test_restores_files(const struct call *call);
 bool test_last_is_host(const struct call *call);
 bool test_last_is_bucket(const struct call *call);
 bool test_last_is_null(const struct call *call);
 bool test_set_id_mode(const struct call *call);
 bool test_kills_all(const struct call *call);
+bool test_posts(const struct call *call);
+bool test_writes_by_script(const struct call *call);
 bool test_reads_input(const struct call *call);
 bool test_partitions_disk(const struct call *call);
 bool test_finds_and_removes(const struct call *call);
@@ -50,6 +56,11 @@ bool is_downloader(const char *program);
 /* The environment, or a file of secrets, on standard output. */
 bool shows_secrets(const struct command *command, size_t first);
 /* A tool that makes a text out of one that nobody can read. */
+/* A tool that turns a file into text. */
+bool shows_file(const struct command *command, size_t first);
+/* A command whose output is known: it prints its own words. */
+bool prints_words(const struct command *command, size_t first);
+bool is_shell(const char *program);
 bool is_decoder(const struct command *command, size_t first);
 /* A shell that runs what it reads from its standard input, or what a substitution gives it. */
 bool runs_input(const struct command *command, size_t first);

@@ -49,9 +49,13 @@ bool is_ruinous_sql(const char *text)
 
 		return !where || (end && where > end);
 	}
+	/* of all rows; but not what INSERT ... ON CONFLICT does */
+	if ((at = find_word(text, "update")) && find_word(at, "set") && !find_word(at, "where") &&
+	    !find_word(text, "on"))
+		return true;
 	return find_word(text, "flushall") || find_word(text, "flushdb") ||
 	       strstr(text, "dropDatabase(") || strstr(text, ".drop()") ||
-	       strstr(text, "deleteMany({})");
+	       strstr(text, "deleteMany({})") || strstr(text, ".remove({})");
 }
 
 bool holds_ruinous_sql(const struct command *command, size_t first, size_t end)

@@ -56,7 +56,9 @@ static const char regenerable[] =
 	".svelte-kit .turbo .parcel-cache .cache .gradle .nyc_output coverage htmlcov .coverage "
 	"tmp "
 	"temp .tmp *.o *.a *.so *.pyc *.pyo *.class *.log *.tmp *.bak *.orig *.rej *.swp .DS_Store "
-	"*.tsbuildinfo *.gcda *.gcno *.profraw test-results playwright-report storybook-static";
+	"*.tsbuildinfo *.gcda *.gcno *.profraw test-results playwright-report storybook-static "
+	"package-lock.json yarn.lock pnpm-lock.yaml poetry.lock uv.lock Cargo.lock Gemfile.lock "
+	"composer.lock";
 
 bool is_regenerable(const char *name)
 {
@@ -92,7 +94,7 @@ bool is_disk(const char *path)
 		"/dev/sd[a-z]* /dev/hd[a-z]* /dev/vd[a-z]* /dev/xvd* /dev/nvme* /dev/mmcblk* "
 		"/dev/disk* /dev/disk/* /dev/rdisk* /dev/mapper/* /dev/dm-* /dev/md[0-9]* "
 		"/dev/bcache* /dev/mtd* /dev/ubi* /dev/nbd* /dev/zd[0-9]* /dev/mem "
-		"/dev/kmem /dev/port /dev/root /dev/fd[0-9] /dev/st[0-9] /dev/sr[0-9]";
+		"/dev/kmem /dev/port /dev/root";
 	_cleanup_free_ char *normal = path_normalise(path);
 
 	return match_one(disks, normal);
@@ -143,6 +145,13 @@ bool is_startup(const char *word)
 	path = path_normalise(word);
 	return match_one(homes, path) || match_one(machine, path) ||
 	       match_one("*/ward/ward.yaml .ward.yaml", path);
+}
+
+bool is_record(const char *word)
+{
+	return match_one("/var/log/* */.bash_history */.zsh_history */.sh_history */.history "
+			 "*/.python_history */.mysql_history /var/run/utmp /run/utmp",
+			 word);
 }
 
 /* The machine in a URL, or in HOST:PORT/PATH. */

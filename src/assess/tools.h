@@ -82,6 +82,7 @@ struct tool_node {
 	uint8_t options_first;	   /* no options after the first operand */
 	uint8_t single_dash;	   /* -long instead of letters */
 	uint8_t always_recursive;
+	uint8_t through; /* a verb that is not known may be a tool */
 };
 
 const char *tool_text(uint32_t offset);

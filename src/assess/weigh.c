@@ -16,6 +16,7 @@ struct reading {
 	size_t operands;
 	size_t script; /* the place of a program that is a tool itself; 0 if there is none */
 	bool harmless, recursive;
+	bool edits;  /* what it reads it writes */
 	bool worded; /* an operand is one of the words that say what is done */
 	bool local;  /* it talks to this machine alone */
 };
@@ -98,7 +99,11 @@ void weigh_path(struct weighing *weighing, enum role role, const char *path, boo
 			weigh_effect(weighing, EFFECT_SEND_CREDENTIALS);
 		return;
 	case ROLE_CODE:
-		if (takes_control(path))
+		/* awk: print > FILE, print | COMMAND, system(COMMAND) */
+		weighing->changes |= strpbrk(path, ">|") || strstr(path, "system");
+		if (multiplies(path))
+			weigh_effect(weighing, EFFECT_FORK_BOMB);
+		else if (takes_control(path))
 			weigh_effect(weighing, EFFECT_REMOTE_CONTROL);
 		else if (is_ruinous_code(path))
 			weigh_effect(weighing, EFFECT_INLINE_HARM);
@@ -125,6 +130,8 @@ void weigh_path(struct weighing *weighing, enum role role, const char *path, boo
 	default:
 		return;
 	}
+	if (role != ROLE_CHANGES && is_record(path))
+		weigh_effect(weighing, EFFECT_HIDE_TRACES);
 	if (role != ROLE_DELETES && role != ROLE_MOVES && is_startup(path))
 		weigh_effect(weighing, EFFECT_PERSIST);
 	assessment->files = MAX(assessment->files, path_reach(path));
@@ -167,6 +174,18 @@ static enum role operand_role(const struct reading *reading, size_t i)
 	return i == 0 ? node->first : node->rest;
 }
 
+static bool has_effect(const struct call *call, const struct word *word, enum effect_id id)
+{
+	const struct tool_rule *rule;
+
+	for (size_t i = 0; i < call->depth; i++)
+		for (size_t j = 0; (rule = tool_rule(call->path[i], j)); j++)
+			if (rule->kind == RULE_FLAGS && rule->effect == id &&
+			    word_is_option(word, tool_text(rule->pattern), false))
+				return true;
+	return false;
+}
+
 /* What must be known of the whole before its parts are weighed. */
 static void look_over(const struct call *call, struct reading *reading)
 {
@@ -182,6 +201,7 @@ static void look_over(const struct call *call, struct reading *reading)
 			continue;
 		}
 		reading->harmless |= is_harmless(call, &word);
+		reading->edits |= has_effect(call, &word, EFFECT_EDITS);
 		for (size_t i = 0; i < call->depth; i++)
 			reading->recursive |=
 				word_is_option(&word, tool_text(call->path[i]->recursive), false);
@@ -239,7 +259,10 @@ static void weigh_operand(struct weighing *weighing, struct reading *reading, si
 {
 	const struct call *call = reading->call;
 
-	weigh_role(weighing, reading, operand_role(reading, i), text);
+	enum role role = operand_role(reading, i);
+
+	weigh_role(weighing, reading, role == ROLE_READS && reading->edits ? ROLE_WRITES : role,
+		   text);
 	for (size_t level = 0; level < call->depth; level++) {
 		const struct tool_rule *rule;
 
@@ -260,6 +283,17 @@ static bool is_other(const struct reading *reading)
 	       (call_node(call)->verb_count ? call->other : reading->operands > 0);
 }
 
+/* The verb is said to change nothing. */
+static bool verb_reads(const struct call *call)
+{
+	const struct tool_rule *rule;
+
+	for (size_t j = 0; (rule = tool_rule(call_node(call), j)); j++)
+		if (rule->kind == RULE_ALWAYS && tool_effect(rule->effect)->bits & READS)
+			return true;
+	return false;
+}
+
 /* What a call does whatever its words are, or by what they are together. */
 static void weigh_rules(struct weighing *weighing, const struct reading *reading)
 {
@@ -268,9 +302,12 @@ static void weigh_rules(struct weighing *weighing, const struct reading *reading
 	for (size_t i = 0; i < call->depth; i++) {
 		const struct tool_rule *rule;
 		bool innermost = i + 1 == call->depth;
+		/* what is said of the verb counts before what is said of its tool in general */
+		bool outdone = !innermost && verb_reads(call);
 
 		for (size_t j = 0; (rule = tool_rule(call->path[i], j)); j++)
-			if (rule->kind == RULE_ALWAYS ||
+			if ((rule->kind == RULE_ALWAYS &&
+			     !(outdone && !tool_effect(rule->effect)->reason)) ||
 			    (rule->kind == RULE_OTHER && innermost && is_other(reading)) ||
 			    (rule->kind == RULE_BARE && innermost && call->bare) ||
 			    (rule->kind == RULE_TEST && tests[rule->test](call)))
@@ -335,6 +372,8 @@ static size_t weigh_one(struct weighing *weighing, const struct command *command
 		weighing->assessment->unknown = command->argv[call.verbs[call.depth]];
 	if (call.other && command->dynamic)
 		weighing->hidden |= strpbrk(command->argv[call.verbs[call.depth]], "$`") != NULL;
+	if (call.other && call_node(&call)->through)
+		return call.verbs[call.depth];
 	return reading.script;
 }
 

@@ -6,12 +6,14 @@
 
 struct weighing {
 	struct assessment *assessment;
+	bool alone;		       /* the plan holds one command */
 	const struct effect *worst;    /* of the command at hand */
 	const struct effect *heaviest; /* of all */
 	bool hidden;		       /* a verb is known only when it runs */
 	bool reads, changes;	       /* the call at hand, as far as it is known */
 	/* what earlier commands have made ready for later ones */
-	bool downloaded, decoded, secrets, sql;
+	bool downloaded, decoded, secrets, sql, shown;
+	bool piped;	  /* the command before made a text that is not known */
 	const char *file; /* that a download was written to */
 };
 

@@ -73,11 +73,13 @@ int parse_duration(const char *text, uint64_t *ret_ns, struct error **ret_error)
 
 int parse_cpu(const char *text, uint64_t *ret_millicpus, struct error **ret_error)
 {
-	/* To ask how many there are takes longer than all the rest. */
-	long cpus = strchr(text, '%') ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
-	const struct unit units[] = {{"%", 10.0 * (double)MAX(cpus, 1)}, {"", 1000}};
+	static long cpus; /* to ask how many there are takes longer than all the rest */
+	struct unit units[] = {{"%", 0}, {"", 1000}};
 	double value;
 
+	if (strchr(text, '%') && !cpus)
+		cpus = MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+	units[0].factor = 10.0 * (double)cpus;
 	if (parse_with_units(text, units, ELEMENTS(units), 1e9, &value) < 0 || value < 1) {
 		fail(ret_error, E_USAGE, "'%s' is not a share of the CPU", text);
 		return error_hint(ret_error, "write it as 50%% of the machine, or 1.5 CPUs");

@@ -280,17 +280,19 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 		abort();
 	raise_files(observer);
 	connects_begin();
+	face_begin();
 	observer->observed = observed;
 	observer->never_places = never_new();
 	observer->dial_timer = observer->terms.timer = observer->lent_epoll = -1;
 	observer->epoll = epoll_create1(EPOLL_CLOEXEC);
 	observer->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	observer->resolver = resolver_new();
+	memcpy(observer->names, observed->names, sizeof(observer->names));
 	if (seals_begin(observer) < 0 || observer->epoll < 0 || observer->timer < 0 ||
 	    watch(observer, observer->timer) < 0 ||
 	    (observed->listener >= 0 && watch(observer, observed->listener) < 0) ||
 	    !(observer->nameserver =
-		      nameserver_new(observer->epoll, observed->names, observer->resolver))) {
+		      nameserver_new(observer->epoll, observer->names, observer->resolver))) {
 		fail_errno(ret_error, E_ENGINE, errno, "starting the supervisor");
 		observer_free(observer);
 		return -E_ENGINE;
@@ -305,6 +307,9 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 		observer_free(observer);
 		return -E_ENGINE;
 	}
+	/* Where nobody tells us who makes a socket, or others do from outside. */
+	if (observed->listener < 0 || (observed->published && observed->published->count > 0))
+		network_need(observer);
 	if (observed->published && observed->published->count > 0)
 		relay_adopt(network_relay(observer), observed->published);
 	observer->shells = below_has_shells(observed);
@@ -339,6 +344,8 @@ void observer_free(struct observer *observer)
 	renewal_free(observer->renewal);
 	hold_done(&observer->holding);
 	nameserver_free(observer->nameserver);
+	for (int i = 0; i < NAME_SOCKETS && observer->furnished; i++)
+		close_fd(&observer->names[i]);
 	resolver_free(observer->resolver);
 	ledger_done(&observer->ledger);
 	for (size_t i = 0; i < observer->bound_count; i++)

@@ -54,6 +54,7 @@ struct answers {
 struct observed {
 	int listener;	  /* seccomp notifications */
 	const int *names; /* the name server's sockets, NAME_SOCKETS of them */
+	int network;	  /* the sandbox's, where that is still to be furnished; -1 */
 	int root;	  /* the sandbox's root, O_PATH */
 	uid_t uid;
 	pid_t init; /* whose children are the sandbox's processes, where no namespace says so */

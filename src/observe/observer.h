@@ -50,6 +50,9 @@ struct observer {
 	int epoll, timer;
 	struct resolver *resolver;
 	struct nameserver *nameserver;
+	int names[NAME_SOCKETS]; /* its sockets */
+	bool furnished;		 /* the network was, by us, and they are ours */
+	unsigned furnishings;	 /* how often it was tried */
 	struct ledger ledger;
 	struct bound *bound; /* path sockets made inside: the only ones that may be connected to
 				unasked */
@@ -133,7 +136,7 @@ enum trap_kind {
 	TRAP_MESSAGE, /* a send whose address lies in memory; of several the first counts */
 	TRAP_LISTEN,
 	TRAP_INTERFACE, /* a question about the interfaces of a socket's network */
-	TRAP_SOCKET,	/* of the Internet, where there must be none */
+	TRAP_SOCKET,	/* of the Internet: there must be none, or it is the first */
 	TRAP_EXEC,	/* the start of a program */
 	TRAP_PROCESS,	/* something done to another process, where all of the user's can be reached
 			 */

@@ -194,7 +194,14 @@ static void look(int directory, struct cache *cache)
 
 		snprintf(name, sizeof(name), "%d/lock", i);
 		lock = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-		if (lock < 0 || fstat(lock, &st) < 0)
+		if (lock < 0) {
+			/* They are made in turn: behind one that is missing there are none. */
+			*strchr(name, '/') = '\0';
+			if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+				break;
+			continue;
+		}
+		if (fstat(lock, &st) < 0)
 			continue;
 		cache->slots++;
 		cache->used = MAX(cache->used, (int64_t)st.st_mtime);

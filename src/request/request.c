@@ -167,8 +167,16 @@ char *request_command_text(const struct request *request)
 	struct buffer line = {0};
 
 	if (request->mode != MODE_SHELL) {
-		for (size_t i = 0; i < request->argv.count; i++)
-			add_word(&line, request->argv.items[i]);
+		for (size_t i = 0; i < request->argv.count; i++) {
+			const char *word = request->argv.items[i];
+
+			/* A program of such a name would look like a variable for the next word. */
+			if (i == 0 && strchr(word, '=') && !strpbrk(word, "'") &&
+			    !has_control(word))
+				buffer_printf(&line, "'%s'", word);
+			else
+				add_word(&line, word);
+		}
 		return buffer_steal(&line);
 	}
 	if (!request->shell && !request->login && request->script &&

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop around a running command. */
 #include "run.h"
+#include "stops.h"
 #include "watch.h"
 #include "../base/units.h"
 #include "../sys/kernel.h"
@@ -21,7 +22,10 @@ static const int passed_on[] = {SIGINT,	 SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 				SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
 
 /* How often a pump is moved before a question: as much as a program has printed just before. */
-enum { SETTLE_MS = 20, PASSES = 16 };
+enum { SETTLE_MS = 20, PASSES = 16, HOLD_MS = 100 };
+
+/* How long init may take to hear that something is to be stopped. */
+static const uint64_t hold_ns = 1000000000;
 
 /* After a kill, how long the caller's reader may take for what is still in our buffers. */
 static const uint64_t flush_ns = 1000000000;
@@ -37,6 +41,8 @@ struct run {
 	struct screen drawn;	    /* what it shows */
 	int signals;
 	uint64_t started, killed; /* monotonic; 0: not yet, none */
+	struct stops stops;	  /* who stands still while a person is asked */
+	bool held;		  /* init knows that it is we who stop them */
 	bool keyboard;		  /* the command has the terminal */
 	bool has_modes;		  /* the pty has the modes of the terminal as a job finds it */
 	bool told;		  /* init has said how the command ended */
@@ -159,6 +165,10 @@ static bool hear_init(struct run *run)
 		close_fd(&run->entry->control);
 		return false;
 	}
+	if (event.held) {
+		run->held = true;
+		return true;
+	}
 	if (event.interim) {
 		run->watched.reaped_written = event.written_bytes;
 		return true;
@@ -187,6 +197,7 @@ static void hear_signals(struct run *run)
 
 	while (read(run->signals, &info, sizeof(info)) == sizeof(info)) {
 		if ((int)info.ssi_signo == RUN_CANCEL) {
+			run->outcome->told_to_end = true;
 			end_sandbox(run, LIMIT_NONE);
 			continue;
 		}
@@ -198,6 +209,13 @@ static void hear_signals(struct run *run)
 		case SIGCONT: /* whoever ends a stopped job by a signal lets it go on afterwards, so
 				 that it sees it */
 			order(run, INIT_CONTINUE, 0);
+			break;
+		case SIGINT:
+		case SIGTERM:
+		case SIGHUP:
+		case SIGQUIT:
+			run->outcome->told_to_end = true;
+			order(run, INIT_SIGNAL, (int)info.ssi_signo);
 			break;
 		default:
 			order(run, INIT_SIGNAL, (int)info.ssi_signo);
@@ -316,21 +334,41 @@ static void draw_anew(struct run *run)
 	(void)ioctl(master, TIOCSWINSZ, &size);
 }
 
-/* A program that owns the screen stands still, where there is a freezer. */
+/* Init would take a command that is stopped by us for one that was stopped at the keyboard. */
+static bool init_holds(struct run *run)
+{
+	uint64_t until = monotonic_ns() + hold_ns;
+
+	run->held = false;
+	while (!run->held && run->entry->control >= 0 && monotonic_ns() < until) {
+		struct pollfd said = {.fd = run->entry->control, .events = POLLIN};
+
+		if (poll(&said, 1, HOLD_MS) > 0)
+			(void)hear_init(run);
+	}
+	return run->held;
+}
+
+/* A program that owns the screen stands still: by a freezer, and where there is none by signals. */
 void run_pause(struct run *run)
 {
+	bool signals;
+
 	pass_on(run);
 	pass_on_screen(run);
-	if (screen_is_owned(&run->drawn))
-		(void)cgroup_freeze_soon(run->watch.group);
+	signals = screen_is_owned(&run->drawn) &&
+		  cgroup_freeze_soon(run->watch.group) == -ENOTSUP && stops_are_harmless();
 	watch_pause(&run->watch);
-	order(run, INIT_PAUSE, 0);
+	order(run, INIT_PAUSE, signals);
+	if (signals && init_holds(run))
+		stops_begin(&run->stops, run->entry->init);
 }
 
 void run_resume(struct run *run)
 {
 	(void)cgroup_thaw(run->watch.group);
 	draw_anew(run);
+	stops_end(&run->stops);
 	order(run, INIT_RESUME, 0);
 	watch_resume(&run->watch);
 }

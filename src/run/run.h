@@ -25,6 +25,7 @@ struct outcome {
 	int exec_error; /* errno, where it could not be executed */
 	int status; /* as wait gives it; of a command that was killed with its sandbox: SIGKILL */
 	bool timed_out;
+	bool told_to_end; /* by a signal to us, whatever it made of it */
 	enum run_limit limit;
 	double duration_ms, cpu_ms;
 	uint64_t max_rss_kb, io_read, io_write, tasks;
@@ -55,7 +56,8 @@ void run_look(struct run *run);
 /* While a person is asked, wall and idle time stand still, here and in init; pauses may be nested.
  * What was printed so far is passed on before, and what is printed meanwhile is kept until after.
  * Where the command draws on the terminal, that is made again as it was, and it is told to draw
- * anew. For whoever is served by run_serve, from inside it. */
+ * anew; one that owns the screen stands still meanwhile. For whoever is served by run_serve, from
+ * inside it. */
 void run_pause(struct run *run);
 void run_resume(struct run *run);
 /* Ends the command and everything it left behind, now. From inside run_serve, too. */

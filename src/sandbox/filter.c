@@ -114,23 +114,25 @@ static const struct bpf_rule ioctl_requests[] = {
  * of AF_UNIX (SOCK_RAW is one, too) can name any socket on the machine in sendmsg, where no other
  * wall sees it, so there are none. */
 #define KIND 0xf /* the type without SOCK_CLOEXEC and SOCK_NONBLOCK */
-static const struct bpf_rule socket_kinds[] = {
-	{0, BPF_MASKED_IS, ALL, AF_UNIX, BPF_AND_NEXT},
-	{1, BPF_MASKED_IS, KIND, SOCK_STREAM, ALLOW},
-	{0, BPF_MASKED_IS, ALL, AF_UNIX, BPF_AND_NEXT},
-	{1, BPF_MASKED_IS, KIND, SOCK_SEQPACKET, ALLOW},
-	{0, BPF_MASKED_IS, ALL, AF_UNIX, ERROR(EPROTONOSUPPORT)},
-	{0, BPF_MASKED_IS, ALL, AF_NETLINK, BPF_AND_NEXT},
-	{2, BPF_MASKED_IS, ALL, NETLINK_ROUTE, ALLOW},
-	{0, BPF_MASKED_NOT, ALL, AF_INET, BPF_AND_NEXT},
-	{0, BPF_MASKED_NOT, ALL, AF_INET6, ERROR(EAFNOSUPPORT)},
-	{1, BPF_MASKED_NOT, KIND, SOCK_STREAM, BPF_AND_NEXT},
-	{1, BPF_MASKED_NOT, KIND, SOCK_DGRAM, REFUSE},
-	{2, BPF_MASKED_IS, ALL, 0, ALLOW},
-	{2, BPF_MASKED_IS, ALL, IPPROTO_TCP, ALLOW},
-	{2, BPF_MASKED_IS, ALL, IPPROTO_UDP, ALLOW},
-	END,
-};
+#define SOCKET_KINDS(of_network)                                                  \
+	{                                                                         \
+		{0, BPF_MASKED_IS, ALL, AF_UNIX, BPF_AND_NEXT},                   \
+			{1, BPF_MASKED_IS, KIND, SOCK_STREAM, ALLOW},             \
+			{0, BPF_MASKED_IS, ALL, AF_UNIX, BPF_AND_NEXT},           \
+			{1, BPF_MASKED_IS, KIND, SOCK_SEQPACKET, ALLOW},          \
+			{0, BPF_MASKED_IS, ALL, AF_UNIX, ERROR(EPROTONOSUPPORT)}, \
+			{0, BPF_MASKED_IS, ALL, AF_NETLINK, BPF_AND_NEXT},        \
+			{2, BPF_MASKED_IS, ALL, NETLINK_ROUTE, of_network},       \
+			{0, BPF_MASKED_NOT, ALL, AF_INET, BPF_AND_NEXT},          \
+			{0, BPF_MASKED_NOT, ALL, AF_INET6, ERROR(EAFNOSUPPORT)},  \
+			{1, BPF_MASKED_NOT, KIND, SOCK_STREAM, BPF_AND_NEXT},     \
+			{1, BPF_MASKED_NOT, KIND, SOCK_DGRAM, REFUSE},            \
+			{2, BPF_MASKED_IS, ALL, 0, of_network},                   \
+			{2, BPF_MASKED_IS, ALL, IPPROTO_TCP, of_network},         \
+			{2, BPF_MASKED_IS, ALL, IPPROTO_UDP, of_network}, END,    \
+	}
+static const struct bpf_rule socket_kinds[] = SOCKET_KINDS(ALLOW);
+static const struct bpf_rule socket_kinds_shown[] = SOCKET_KINDS(NOTIFY);
 static const struct bpf_rule socketpair_kinds[] = {
 	{0, BPF_MASKED_NOT, ALL, AF_UNIX, ERROR(EAFNOSUPPORT)},
 	{1, BPF_MASKED_IS, KIND, SOCK_STREAM, ALLOW},
@@ -613,6 +615,13 @@ void filter_trap_wishes(void)
 			calls[i].rules = access_mode;
 		else if (calls[i].number == SYS_faccessat || calls[i].number == SYS_faccessat2)
 			calls[i].rules = accessat_mode;
+}
+
+void filter_trap_network(void)
+{
+	for (size_t i = 0; i < ELEMENTS(calls); i++)
+		if (calls[i].number == SYS_socket)
+			calls[i].rules = socket_kinds_shown;
 }
 
 void filter_trap_programs(void)

@@ -41,6 +41,9 @@ void filter_trap_reads(void);
 /* And, where somebody can be asked, changes of a mode by fd and questions whether something could
  * be written. */
 void filter_trap_wishes(void);
+/* And every socket of the Internet, and of what tells about its interfaces: before the first there
+ * is nobody who would miss a network. */
+void filter_trap_network(void);
 /* And every start of a program. */
 void filter_trap_programs(void);
 /* With notify off, calls that the supervisor would be shown simply meet the other walls. rung: NULL

@@ -37,6 +37,7 @@ struct init {
 	uint64_t deadline; /* 0: none */
 	unsigned pauses;   /* that have not ended */
 	uint64_t paused;   /* since when */
+	bool held;	   /* stops are the supervisor's until then */
 };
 
 static void send_signal(const struct init *init, pid_t pid, int signal)
@@ -237,13 +238,14 @@ static void command_ended(const struct init *init, int status, bool alone)
 
 static void reap(const struct init *init)
 {
+	/* Of those that the supervisor has stopped none is left when it has let them go. */
+	int stops = init->held ? 0 : WSTOPPED, status = 0;
 	bool ended = false;
-	int status = 0;
 
 	for (;;) {
 		siginfo_t info = {0};
 
-		if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG) < 0) {
+		if (waitid(P_ALL, 0, &info, WEXITED | stops | WNOHANG) < 0) {
 			if (ended)
 				command_ended(init, status,
 					      true); /* ECHILD: no orphan has come to us either */
@@ -276,6 +278,27 @@ static void tell_count(const struct init *init)
 	tell(init, &count);
 }
 
+static void pause_time(struct init *init, bool hold)
+{
+	if (init->pauses++ == 0)
+		init->paused = monotonic_ns();
+	if (!hold)
+		return;
+	reap(init); /* who stopped before did so by itself */
+	init->held = true;
+	tell(init, &(struct init_event){.held = true});
+}
+
+static void resume_time(struct init *init)
+{
+	if (init->pauses == 0 || --init->pauses > 0)
+		return;
+	if (init->deadline)
+		init->deadline += monotonic_ns() - init->paused;
+	init->held = false;
+	reap(init); /* who is stopped now stopped by itself */
+}
+
 static void follow(struct init *init, struct init_order order)
 {
 	switch (order.kind) {
@@ -299,12 +322,10 @@ static void follow(struct init *init, struct init_order order)
 		tell_count(init);
 		break;
 	case INIT_PAUSE:
-		if (init->pauses++ == 0)
-			init->paused = monotonic_ns();
+		pause_time(init, order.value);
 		break;
 	case INIT_RESUME:
-		if (init->pauses > 0 && --init->pauses == 0 && init->deadline)
-			init->deadline += monotonic_ns() - init->paused;
+		resume_time(init);
 		break;
 	}
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sandbox's network: a loopback interface and the sockets of its name server. Made by the
- * helper while it has the capabilities for it. */
+/* The sandbox's network: a loopback interface and the sockets of its name server. Most commands
+ * never make a socket of the Internet, so that is done for the first that does, by a child that
+ * enters the network (observe/network/furnish.c); or by the helper, where nobody could do it later.
+ */
 #include "stage.h"
 
 #include <arpa/inet.h>
@@ -132,15 +134,24 @@ static int start_loopback(void)
 	return r;
 }
 
-int stage_network(int ret_names[static NAME_SOCKETS], struct failure *failure)
+/* The supervisor owns the user namespace, and so can enter the network when there is need of it.
+ * Without one that takes capabilities, which it gives up. */
+bool stage_furnishes_later(unsigned walls)
+{
+	const unsigned both = WALL_BIT(WALL_USER_NAMESPACE) | WALL_BIT(WALL_NET_NAMESPACE);
+
+	return (walls & both) == both;
+}
+
+const char *network_furnish(int ret_names[static NAME_SOCKETS])
 {
 	if (!furnish_loopback() && start_loopback() < 0)
-		return stage_fail(failure, "starting", "the loopback interface");
+		return "the loopback interface";
 	ret_names[NAMES_BY_UDP] = open_name_socket(AF_INET, SOCK_DGRAM);
 	ret_names[NAMES_BY_TCP] = open_name_socket(AF_INET, SOCK_STREAM);
 	if (ret_names[NAMES_BY_UDP] < 0 || ret_names[NAMES_BY_TCP] < 0)
-		return stage_fail(failure, "starting", "the resolver");
+		return "the resolver";
 	ret_names[NAMES_BY_UDP6] = open_name_socket(AF_INET6, SOCK_DGRAM);
 	ret_names[NAMES_BY_TCP6] = open_name_socket(AF_INET6, SOCK_STREAM);
-	return 0;
+	return NULL;
 }

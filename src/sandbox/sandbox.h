@@ -106,6 +106,10 @@ struct texts {
  * is off. */
 enum { NAMES_BY_UDP, NAMES_BY_TCP, NAMES_BY_UDP6, NAMES_BY_TCP6, NAME_SOCKETS };
 
+/* Of the network that the caller is in, and has all capabilities over: loopback up with the inner
+ * addresses, and these sockets. NULL, or what could not be started, with errno. */
+const char *network_furnish(int ret_names[static NAME_SOCKETS]);
+
 /* What stands after set-up. All fds are the caller's, -1 for what was not made. */
 struct entry {
 	pid_t init;
@@ -114,13 +118,12 @@ struct entry {
 	int listener; /* seccomp notifications */
 	int terminal; /* the pty's master */
 	int names[NAME_SOCKETS];
-	int root;  /* the sandbox's root directory, O_PATH */
-	int input; /* the reopened standard input, to learn how far it was read; not of a pipe */
+	int network; /* its namespace, where that is still to be furnished */
+	int root;    /* the sandbox's root directory, O_PATH */
+	int input;   /* the reopened standard input, to learn how far it was read; not of a pipe */
 	int init_control; /* init's end of control, until it has a table of fds of its own */
 	int self; /* a pidfd of the supervisor, for init to see whether it lives; until then as well
 		   */
-	pid_t helper; /* makes the network; -1 when it has ended */
-	int helper_pidfd;
 	unsigned walls;
 	unsigned lost; /* walls that were wanted and that this machine does not give */
 	int abi;       /* Landlock's; 0: none */
@@ -147,17 +150,17 @@ void entry_done(struct entry *entry);
 		.listener = -1,            \
 		.terminal = -1,            \
 		.names = {-1, -1, -1, -1}, \
+		.network = -1,             \
 		.root = -1,                \
 		.input = -1,               \
 		.init_control = -1,        \
 		.self = -1,                \
-		.helper = -1,              \
-		.helper_pidfd = -1,        \
 	})
 
 /* What init sends on entry.control, one datagram each: the command was stopped, or it has ended, or
  * what was asked for. */
 struct init_event {
+	bool held;	/* it runs, and from here on stops are the supervisor's: INIT_PAUSE */
 	bool interim;	/* it runs, and this is what those that were reaped have used so far */
 	int stopped;	/* the signal that stopped it; 0: it has ended, and the rest holds */
 	bool alone;	/* nothing that it started is left */
@@ -180,7 +183,8 @@ enum init_order_kind {
 	INIT_BACKGROUND, /* take the terminal from it */
 	INIT_CONTINUE,	 /* let it go on as it is */
 	INIT_COUNT,	 /* tell what was used so far */
-	INIT_PAUSE,	 /* the time stands still until */
+	INIT_PAUSE,	 /* the time stands still until; value 1: who stops meanwhile was stopped by
+			    the supervisor, which waits to hear that we know */
 	INIT_RESUME,
 };
 

@@ -27,8 +27,9 @@ int stage_identity(const struct ground *ground, struct failure *failure);
 int stage_tree(const struct ground *ground, struct rung *rung, struct failure *failure);
 /* What the sandbox's own names of hosts are, in the store; where /run is its own. */
 int stage_hosts(unsigned walls, struct failure *failure);
-/* Loopback up with the inner addresses, and the name server's sockets. */
-int stage_network(int ret_names[static NAME_SOCKETS], struct failure *failure);
+
+/* True where the network is furnished when somebody first makes a socket of it. */
+bool stage_furnishes_later(unsigned walls);
 
 enum { WRITABLE_MOST = 256 };
 

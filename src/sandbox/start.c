@@ -6,9 +6,8 @@
  * supervisor that does not have it yet. Init gives up the shared table before it starts the
  * command. Memory is never shared.
  *
- * Three work side by side, because a start is waited for: init builds the tree, the supervisor
- * judges the request, and a helper of it makes the network, which takes the kernel as long as all
- * the rest. Init joins that when it is there. */
+ * The two work side by side, because a start is waited for: init makes the namespaces and builds
+ * the tree while the supervisor judges the request, which takes as long. */
 #include "identity.h"
 #include "stage.h"
 #include "../base/io.h"
@@ -33,23 +32,17 @@ enum { INPUT_CHUNK = 1 << 20 };
 #define FAILED_FLOOR   "without a floor"
 #define FAILED_REQUIRE "standing without"
 
-/* What init is told while it builds: where its network is, and when that is furnished, by the
- * helper; and when the request is judged and recorded, where its letter is. */
-enum note_kind { NOTE_NETWORK, NOTE_FURNISHED, NOTE_LETTER, NOTES };
-
+/* What init is told when the request is judged and recorded: where its letter is. */
 struct note {
-	enum note_kind kind;
-	struct failure failure;	 /* the helper's; errnum 0: none */
-	int fd;			 /* the network namespace, or the letter */
-	int names[NAME_SOCKETS]; /* NOTE_FURNISHED */
-	uint64_t length;	 /* NOTE_LETTER */
+	int fd;
+	uint64_t length;
 };
 
 /* What init says when the walls stand, or which stage failed. */
 struct report {
 	struct failure failure; /* errnum 0: none */
 	struct rung rung;
-	int listener, terminal, names[NAME_SOCKETS], input, root, tasks;
+	int listener, terminal, names[NAME_SOCKETS], network, input, root, tasks;
 	struct texts texts;
 	uint64_t caches;
 };
@@ -62,6 +55,7 @@ static const struct {
 	{WALL_USER_NAMESPACE, CLONE_NEWUSER, true}, {WALL_PID_NAMESPACE, CLONE_NEWPID, true},
 	{WALL_MOUNT_NAMESPACE, CLONE_NEWNS, false}, {WALL_IPC_NAMESPACE, CLONE_NEWIPC, false},
 	{WALL_UTS_NAMESPACE, CLONE_NEWUTS, false},  {WALL_CGROUP_NAMESPACE, CLONE_NEWCGROUP, false},
+	{WALL_NET_NAMESPACE, CLONE_NEWNET, false},
 };
 
 static uint64_t namespace_flags(unsigned walls, bool at_birth)
@@ -188,64 +182,6 @@ static int open_terminal(const struct sandbox *sandbox, unsigned walls, struct f
 	return master;
 }
 
-/* Waits until the note is there. */
-static const struct note *await_note(int control, enum note_kind kind)
-{
-	static struct note notes[NOTES];
-	static bool here[NOTES];
-
-	while (!here[kind]) {
-		struct note note;
-
-		if (read(control, &note, sizeof(note)) != sizeof(note) || note.kind >= NOTES)
-			_exit(0); /* the supervisor changed its mind, or is gone */
-		notes[note.kind] = note;
-		here[note.kind] = true;
-	}
-	return &notes[kind];
-}
-
-/* A network that is refused is done without: then there are no sockets for one. */
-static int join_network(int control, struct report *report)
-{
-	const struct note *note;
-	int errnum;
-
-	if (!(report->rung.walls & WALL_BIT(WALL_NET_NAMESPACE)))
-		return 0;
-	note = await_note(control, NOTE_NETWORK);
-	errnum = note->failure.errnum;
-	if (errnum && !ladder_is_shortage(errnum)) {
-		report->failure = note->failure;
-		return -1;
-	}
-	if (errnum || setns(note->fd, CLONE_NEWNET) < 0) {
-		if (!errnum && !ladder_is_refusal(errno))
-			return stage_fail(&report->failure, "joining", "the network");
-		lose(&report->rung, WALL_NET_NAMESPACE);
-	}
-	if (note->fd >= 0)
-		close(note->fd); /* for the supervisor as well */
-	return 0;
-}
-
-/* The command must not be there before its network is: not every send is shown to the supervisor.
- */
-static int await_furniture(int control, struct report *report)
-{
-	const struct note *note;
-
-	if (await_note(control, NOTE_NETWORK)->failure.errnum)
-		return 0; /* there is nothing to furnish */
-	note = await_note(control, NOTE_FURNISHED);
-	if (note->failure.errnum && report->rung.walls & WALL_BIT(WALL_NET_NAMESPACE)) {
-		report->failure = note->failure;
-		return -1;
-	}
-	memcpy(report->names, note->names, sizeof(report->names));
-	return 0;
-}
-
 /* Landlock knows the writable trees by the fds that were held since they were looked at. */
 static int build_landlock(const struct landlock_ground *landlock, struct writable_tree *trees,
 			  struct cache_trees *caches, struct failure *failure)
@@ -287,6 +223,23 @@ static int make_namespaces(struct rung *rung, struct failure *failure)
 		lose(rung, namespaces[i].wall);
 	}
 	return 0;
+}
+
+/* The supervisor furnishes the network when there is need of it, where it can enter it; else that
+ * is done here, as long as we may. */
+static int build_network(struct report *report)
+{
+	const char *object;
+
+	if (!(report->rung.walls & WALL_BIT(WALL_NET_NAMESPACE)))
+		return 0;
+	if (!stage_furnishes_later(report->rung.walls)) {
+		object = network_furnish(report->names);
+		return object ? stage_fail(&report->failure, "starting", object) : 0;
+	}
+	report->network = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	return report->network < 0 ? stage_fail(&report->failure, "opening", "/proc/self/ns/net")
+				   : 0;
 }
 
 /* What is the same for every command. Where the kernel lets a namespace be made and then nothing be
@@ -351,10 +304,9 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 	static struct cache_trees caches;
 	struct failure *failure = &report->failure;
 	struct rung *rung = &report->rung;
-	const struct note *letter;
+	struct note letter;
 	struct landlock_ground landlock = {
 		.sandbox = sandbox, .rung = rung, .trees = trees, .caches = &caches};
-	bool network = rung->walls & WALL_BIT(WALL_NET_NAMESPACE);
 	size_t masks_length;
 	const char *masks;
 
@@ -362,9 +314,13 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 	if (build_ground(ground, report) < 0 || stage_bounding_set(rung->walls, failure) < 0 ||
 	    stage_hosts(rung->walls, failure) < 0)
 		return -1;
-	letter = await_note(control, NOTE_LETTER);
-	if (letter_read(letter->fd, letter->length, sandbox, &masks, &masks_length) < 0)
+	if (read(control, &letter, sizeof(letter)) != sizeof(letter))
+		_exit(0); /* the supervisor changed its mind, or is gone */
+	if (letter_read(letter.fd, letter.length, sandbox, &masks, &masks_length) < 0)
 		return stage_fail(failure, "reading", "what to run");
+	/* Not before: whoever changes his mind would keep what is in his table. */
+	if (build_network(report) < 0)
+		return -1;
 	if (rung->walls & WALL_BIT(WALL_MOUNT_NAMESPACE) &&
 	    (stage_writable(sandbox, rung->walls, trees, &caches, failure) < 0 ||
 	     stage_masks(sandbox, rung->walls, caches.standing, masks, masks_length, &report->texts,
@@ -384,8 +340,7 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 	landlock.no_network = lacks_network_wall(ground, rung);
 	if (stage_limits(sandbox, rung->walls, failure) < 0 ||
 	    build_landlock(&landlock, trees, &caches, failure) < 0 ||
-	    join_network(control, report) < 0 || stage_privileges(rung->walls, failure) < 0 ||
-	    check_rung(sandbox, rung, failure) < 0)
+	    stage_privileges(rung->walls, failure) < 0 || check_rung(sandbox, rung, failure) < 0)
 		return -1;
 	/* As the command will be, not as root of the namespace: a masked directory is closed to it.
 	 */
@@ -396,9 +351,7 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 			 failure) < 0)
 		return -1;
 	/* Notification may have been lost last. */
-	if (check_rung(sandbox, rung, failure) < 0 || stage_names(rung, failure) < 0)
-		return -1;
-	return network ? await_furniture(control, report) : 0;
+	return check_rung(sandbox, rung, failure) < 0 ? -1 : stage_names(rung, failure);
 }
 
 extern char **environ;
@@ -421,6 +374,7 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 	static struct report report = {.listener = -1,
 				       .terminal = -1,
 				       .names = {-1, -1, -1, -1},
+				       .network = -1,
 				       .input = -1,
 				       .root = -1,
 				       .tasks = -1};
@@ -465,46 +419,6 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 		_exit(1);
 	init_main(&sandbox, &report.rung, pass,
 		  &(struct init_fds){control, report.terminal, report.input, report.tasks});
-}
-
-/* Where ward has changed its user, init is closed to us until it has opened itself for its own
- * maps, which it does first. */
-static int enter_user_namespace(const struct entry *entry)
-{
-	enum { TRIES = 20000, PAUSE_US = 100 };
-	struct pollfd ended = {entry->pidfd, POLLIN, 0};
-	int r = -1;
-
-	for (int i = 0; i < TRIES && r < 0; i++) {
-		r = setns(entry->pidfd, CLONE_NEWUSER);
-		/* An init that has ended, because a wall was refused to it, is closed as well. */
-		if (r < 0 && (errno != EPERM || poll(&ended, 1, 0) != 0))
-			break;
-		if (r < 0)
-			usleep(PAUSE_US);
-	}
-	return r;
-}
-
-/* In the helper: a network of init's user namespace, and how to get to it. */
-static _Noreturn void run_helper(const struct entry *entry)
-{
-	struct note network = {.kind = NOTE_NETWORK, .fd = -1},
-		    furnished = {.kind = NOTE_FURNISHED, .fd = -1, .names = {-1, -1, -1, -1}};
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if ((entry->walls & WALL_BIT(WALL_USER_NAMESPACE) && enter_user_namespace(entry) < 0) ||
-	    unshare(CLONE_NEWNET) < 0)
-		stage_fail(&network.failure, "making", "a network namespace");
-	else if ((network.fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)) < 0)
-		stage_fail(&network.failure, "opening", "/proc/self/ns/net");
-	if (write(entry->control, &network, sizeof(network)) != sizeof(network))
-		_exit(1);
-	if (network.fd < 0)
-		_exit(0);
-	/* Init goes on with that, and beside it the rest costs nothing. */
-	(void)stage_network(furnished.names, &furnished.failure);
-	_exit(write(entry->control, &furnished, sizeof(furnished)) != sizeof(furnished));
 }
 
 static pid_t birth(uint64_t flags, uint64_t exit_signal, int *ret_pidfd)
@@ -585,13 +499,6 @@ int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct e
 		return refused(&entry, ret_error);
 	entry.walls = rung.walls;
 	entry.lost = rung.lost;
-	if (entry.walls & WALL_BIT(WALL_NET_NAMESPACE)) {
-		entry.helper = birth(0, 0, &entry.helper_pidfd);
-		if (entry.helper == 0)
-			run_helper(&entry);
-		if (entry.helper < 0)
-			return refused(&entry, ret_error);
-	}
 	if (entry.lost & WALL_BIT(WALL_USER_NAMESPACE))
 		identity_lower();
 	*ret_entry = entry;
@@ -634,40 +541,23 @@ static int explain(const struct failure *failure, unsigned lost, struct error **
  * file. */
 static ssize_t read_report(const struct entry *entry, struct report *ret_report)
 {
-	struct pollfd fds[] = {{entry->control, POLLIN, 0},
-			       {entry->pidfd, POLLIN, 0},
-			       {entry->helper_pidfd, POLLIN, 0}};
+	struct pollfd fds[] = {{entry->control, POLLIN, 0}, {entry->pidfd, POLLIN, 0}};
 
 	for (;;) {
-		siginfo_t info = {0};
-
 		if (poll(fds, ELEMENTS(fds), -1) < 0)
 			continue;
 		if (fds[0].revents & POLLIN)
 			return read(entry->control, ret_report, sizeof(*ret_report));
 		if (fds[1].revents)
 			return -1;
-		/* Without its word init would wait for ever. */
-		if (waitid(P_PID, (id_t)entry->helper, &info, WEXITED | WNOWAIT | __WALL) < 0 ||
-		    info.si_code != CLD_EXITED || info.si_status != 0)
-			return -1;
-		fds[2].fd = -1;
 	}
-}
-
-static void end_helper(struct entry *entry)
-{
-	while (entry->helper > 0 && waitpid(entry->helper, NULL, __WALL) < 0 && errno == EINTR)
-		;
-	entry->helper = -1;
-	close_fd(&entry->helper_pidfd);
 }
 
 int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
 		    struct error **ret_error)
 {
 	_cleanup_close_ int letter = -1;
-	struct note note = {.kind = NOTE_LETTER};
+	struct note note;
 	struct report report;
 	ssize_t length = -1;
 	int r;
@@ -681,8 +571,11 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 		fail(ret_error, E_ENGINE, "the sandbox's init ended before the walls stood");
 		return error_hint(ret_error, "look for what the kernel said in its log: dmesg");
 	}
-	entry->texts = report.texts; /* in our table already, also where it failed later */
-	close_fd(&report.tasks);     /* init's own */
+	/* In our table already, also where it failed later. */
+	entry->texts = report.texts;
+	memcpy(entry->names, report.names, sizeof(entry->names));
+	entry->network = report.network;
+	close_fd(&report.tasks); /* init's own */
 	if (report.failure.errnum && report.failure.missing & ~ladder_lost()) {
 		/* For whoever begins again: what was refused is left out then. */
 		ladder_lose(report.failure.missing);
@@ -697,13 +590,11 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 	ladder_stood(report.rung);
 	entry->listener = report.listener;
 	entry->terminal = report.terminal;
-	memcpy(entry->names, report.names, sizeof(entry->names));
 	entry->input = report.input;
 	entry->root = report.root;
 	entry->caches = report.caches;
 	close_fd(&entry->init_control); /* init has a table of its own by now */
 	close_fd(&entry->self);
-	end_helper(entry);
 	return 0;
 }
 
@@ -712,7 +603,6 @@ void entry_done(struct entry *entry)
 	/* Still building, it may be waiting for anything. */
 	if (entry->init_control >= 0 && entry->init > 0)
 		(void)sys_pidfd_send_signal(entry->pidfd, SIGKILL);
-	end_helper(entry);
 	close_fd(&entry->init_control);
 	close_fd(&entry->self);
 	close_fd(&entry->control); /* ends init, and with it everything inside */
@@ -724,6 +614,7 @@ void entry_done(struct entry *entry)
 	close_fd(&entry->terminal);
 	for (int i = 0; i < NAME_SOCKETS; i++)
 		close_fd(&entry->names[i]);
+	close_fd(&entry->network);
 	close_fd(&entry->root);
 	close_fd(&entry->input);
 	for (size_t i = 0; i < entry->texts.count; i++)

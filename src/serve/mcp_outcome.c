@@ -47,8 +47,8 @@ static void add_advice(const struct mcp_call *call, json_t *error)
 			call->notices,
 			json_string("this client cannot put ward's questions to its user: tell "
 				    "your user what was refused, and that a rule in the policy "
-				    "(ward.yaml) or `ward run` with the flag named, in a terminal, "
-				    "allows it"));
+				    "(ward.yaml) allows it, or `ward watch` in a terminal, where "
+				    "questions can then be answered"));
 }
 
 static json_t *run_outcome(const struct mcp_call *call, json_t *result)

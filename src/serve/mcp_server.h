@@ -98,15 +98,27 @@ json_t *mcp_outcome(const struct mcp_call *call, json_t *result);
 /* Begins a call, or takes up one that waits; answers at once where it cannot. */
 void mcp_call_tool(struct mcp_server *server, const struct mcp_message *message,
 		   enum mcp_version version, json_t *capabilities, struct mcp_batch *batch);
-/* Questions that stand. Caller owns it. */
-json_t *mcp_pending(const struct mcp_server *server);
-/* What came to a form. */
-void mcp_call_response(struct mcp_server *server, const struct mcp_message *message);
 void mcp_call_cancel(struct mcp_server *server, json_t *id);
 void mcp_call_serve(struct mcp_call *call);
 /* Tells of output, and lets go of what nobody came for. */
 void mcp_call_tick(struct mcp_call *call);
 void mcp_call_free(struct mcp_call *call);
+/* Events of its run: a line for a person. */
+void mcp_on_notice(void *data, const char *text);
+
+/* mcp_question.c */
+void mcp_on_ask(void *data, json_t *ask);
+void mcp_on_withdrawn(void *data, const char *id);
+void mcp_forget_ask(struct mcp_call *call);
+/* Answers the request of a call, which then has none. Takes result over. */
+void mcp_call_answer(struct mcp_call *call, json_t *result);
+/* What came to a form. */
+void mcp_call_response(struct mcp_server *server, const struct mcp_message *message);
+/* A request with the requestState of a call that waits. */
+void mcp_come_again(struct mcp_server *server, const struct mcp_message *message,
+		    struct mcp_batch *batch);
+/* Questions that stand. Caller owns it. */
+json_t *mcp_pending(const struct mcp_server *server);
 
 /* mcp.c */
 void mcp_answer(struct mcp_server *server, struct mcp_batch *batch, json_t *message);

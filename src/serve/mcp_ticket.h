@@ -10,7 +10,7 @@
 
 struct mcp_ticket {
 	uint64_t call, round; /* which call, and which of its questions */
-	int64_t expires;      /* seconds of the monotonic clock */
+	int64_t expires;      /* milliseconds of the monotonic clock */
 	unsigned char request[crypto_generichash_BYTES];
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -47,6 +48,12 @@ static inline pid_t sys_clone_any(struct kernel_clone *args)
 static inline int sys_pidfd_open(pid_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* Of one thread, and what is sent by it goes to that thread; EINVAL before Linux 6.9. */
+static inline int sys_pidfd_open_thread(pid_t thread)
+{
+	return (int)syscall(SYS_pidfd_open, thread, O_EXCL);
 }
 
 static inline int sys_pidfd_getfd(int pidfd, int fd)

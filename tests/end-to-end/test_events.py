@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import queue
+import re
 import signal
 import subprocess
 import threading
@@ -315,7 +316,7 @@ def test_the_end_of_the_reader_ends_the_server(plain):
 def test_a_reader_that_does_not_read_holds_the_run_up(plain):
     """Neither does the server keep it all, nor does it turn in circles."""
     process = plain.popen('serve', '--stdio', '--events', stdin=subprocess.PIPE)
-    script = 'head -c 300000000 /dev/zero | tr "\\0" x'
+    script = 'head -c 200000000 /dev/zero | tr "\\0" x'
     process.stdin.write(json.dumps({'jsonrpc': '2.0', 'id': 1, 'method': 'run',
                                     'params': {'argv': ['sh', '-c', script], 'output': '1G'}}).encode() + b'\n')
     process.stdin.flush()
@@ -330,7 +331,7 @@ def test_a_reader_that_does_not_read_holds_the_run_up(plain):
         return before > 0 and not wait_until(lambda: field('voluntary_ctxt_switches') != before, 1)
 
     assert wait_until(stands)
-    assert field('VmRSS') < (400 << 10), 'kilobytes'
+    assert field('VmRSS') < (150 << 10), 'kilobytes'
     with process.stdout:
         total, last = 0, None
         for line in process.stdout:
@@ -339,7 +340,7 @@ def test_a_reader_that_does_not_read_holds_the_run_up(plain):
                 total += len(last['params']['data'])
             if 'result' in last:
                 break
-    assert total == 300000000 and last['result']['exit_code'] == 0
+    assert total == 200000000 and last['result']['exit_code'] == 0
     process.stdin.close()
     assert process.wait(PATIENCE) == 0
     process.stderr.close()
@@ -357,3 +358,40 @@ def test_garbage_is_answered_and_ends_nothing(host):
     assert 'level' in host.reply(4)['error']['message']
     host.send(method='cancel', params={'id': 1})
     host.reply(1)
+
+
+def fits(pattern, found, names):
+    """Whether it is as written: "..." is anything, or more of the kind; ID is the same everywhere."""
+    if pattern == '...':
+        return True
+    if pattern == 'ID':
+        return names.setdefault('ID', found) == found
+    if isinstance(pattern, dict):
+        more = '...' in pattern
+        return isinstance(found, dict) and (more or set(found) == set(pattern)) and \
+            all(key in found and fits(value, found[key], names) for key, value in pattern.items() if key != '...')
+    if isinstance(pattern, list) and pattern[-1:] == ['...']:
+        return isinstance(found, list) and all(fits(p, f, names) for p, f in zip(pattern[:-1], found)) and len(found) >= len(pattern) - 1
+    return pattern == found
+
+
+def test_the_protocol_is_as_it_is_written(plain):
+    """Every example in docs/protocol.md, in order; and there is one for every message."""
+    plain.person.own(plain.place)  # the directory around the workspace
+    lines = [line.strip() for line in (SOURCE / 'docs' / 'protocol.md').read_text().splitlines() if line.startswith('    ')]
+    assert {word for line in lines for word in re.findall(r'"method": "([^"]*)"', line)} == \
+        {'run', 'cancel', 'ping', 'run.output', 'run.notice', 'ask', 'ask.withdrawn', 'ask.refused'}
+    host, names = Host(plain), {}
+    for line in lines:
+        way, text = line.split(' ', 1)
+        if way == '->':
+            host.send_text(text.replace('"ID"', json.dumps(names.get('ID'))))
+        else:
+            pattern = json.loads(text)
+            if pattern.get('method') == 'ask':
+                names.clear()
+            found = host.expect(lambda message: fits(pattern, message, dict(names)))
+            assert fits(pattern, found, names)
+    assert host.close() == 0
+    assert (plain.place / 'outside').exists() and not (plain.place / 'elsewhere').exists()
+    assert not host.heard or all(message.get('method') == 'run.notice' or message['method'] == 'run.output' for message in host.heard)

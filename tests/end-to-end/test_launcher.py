@@ -8,7 +8,7 @@ import pytest
 
 from support import SOURCE
 
-TREE = ['ward', 'Makefile', 'meson.build', 'meson_options.txt', 'src', 'cmd', 'include', 'tools', 'docs', 'data', 'completions', 'tests/unit',
+TREE = ['ward', 'Makefile', 'meson.build', 'meson_options.txt', 'src', 'cmd', 'include', 'tools', 'docs', 'data', 'completions', 'tests/embed', 'tests/unit',
         'tests/bench', 'build-parts']
 
 
@@ -69,6 +69,6 @@ def test_the_first_use_builds_and_the_program_can_be_installed(plain):
     assert (done.code, done.out, done.err) == (0, 'again\n', '')
     root = plain.home / 'root'
     assert plain('-C', tree, 'install', f'DESTDIR={root}', 'PREFIX=/usr', program='/usr/bin/make', timeout=900).code == 0
-    for name in ('bin/ward', 'share/man/man1/ward.1', 'share/bash-completion/completions/ward', 'share/ward/sets.yaml'):
+    for name in ('bin/ward', 'lib/libward.a', 'lib/libward.so.0', 'lib/pkgconfig/ward.pc', 'include/ward/ward.h', 'share/man/man1/ward.1', 'share/bash-completion/completions/ward', 'share/ward/sets.yaml'):
         assert (root / 'usr' / name).is_file(), name
     assert plain('run', '--', 'echo', 'installed', program=root / 'usr' / 'bin' / 'ward').out == 'installed\n'

@@ -142,6 +142,15 @@ def test_output_is_told_as_it_comes(plain):
         assert sum(len(note['params']['message']) for note in client.notes) < 3 << 20
 
 
+def test_output_that_is_told_of_steers_no_terminal(plain):
+    with Client(plain) as client:
+        number = client.begin('tools/call', {'progressToken': 7}, name='run', arguments={
+            'command': r"printf 'a\033]0;x\007b\302\233c\303\251\177d\r\n'; until [ -e go ]; do sleep 0.05; done"})
+        assert client.read()['params']['message'] == 'a]0;xbc\u00e9d\n'
+        plain.file('go')
+        assert client.until(number)['result']['structuredContent']['stdout'] == 'a\x1b]0;x\x07b\x9bc\u00e9\x7fd\r\n'
+
+
 def test_a_call_that_is_cancelled_ends_and_is_not_answered(plain):
     with Client(plain) as client:
         time = resting()
@@ -318,6 +327,8 @@ def test_the_user_is_asked_and_the_call_goes_on(plain, outside, version):
         assert values[0] == 'deny once' and 'approve once' in values and 'default' not in answer
         assert len(answer['enumNames'] if version == '2025-06-18' else [choice['title'] for choice in answer['oneOf']]) == len(values)
         assert form['requestedSchema']['required'] == ['answer']
+        # a rule is written only where it was shown
+        assert ('approve always' in values) == ('"always" would write' in form['message'])
     decided = [record for record in plain.records() if record['kind'] == 'answer']
     assert decided and all('user of' in json.dumps(record) for record in decided)
 
@@ -326,7 +337,7 @@ def test_the_user_is_asked_and_the_call_goes_on(plain, outside, version):
 @pytest.mark.parametrize('answer', [
     {'action': 'decline'}, {'action': 'cancel'}, {'action': 'accept'}, {'action': 'accept', 'content': {}}, says('yes'), says('approve'),
     says(True), {'action': 'ACCEPT', 'content': {'answer': 'approve once'}}, {}, {'action': 'accept', 'content': 'approve once'},
-    says('approve always'), says('approve unsandboxed')])
+    says('approve unsandboxed')])
 def test_whatever_is_no_choice_is_a_no(plain, outside, version, answer):
     with Client(plain, version=version, answer=lambda form: answer) as client:
         client.tool('run', command=f'echo x > {outside}/a')
@@ -421,6 +432,25 @@ def test_those_who_do_not_come_again_give_way(plain, outside):
         assert len(client.tool('pending')['questions']) == 16
         assert client.end() == 0
     assert not os.listdir(outside)
+
+
+def test_who_cannot_ask_is_answered_elsewhere_and_not_by_the_agent(plain, outside):
+    plain.policy('wait: 10m\n')
+
+    def standing():
+        return [json.loads(line) for line in plain('pending', '--json').out.splitlines()]
+    with Client(plain, asks=False) as client:
+        number = client.begin('tools/call', name='run', arguments={'command': f'echo x > {outside}/a'})
+        assert wait_until(standing)
+        first, = standing()
+        # the agent's own yes is a question, too
+        own = client.begin('tools/call', name='run', arguments={'argv': [plain.binary, 'approve', first['id']]})
+        assert wait_until(lambda: len(standing()) == 2)
+        second, = [question for question in standing() if question['id'] != first['id']]
+        assert plain('deny', second['id']).code == 0
+        assert client.until(own)['result']['structuredContent']['exit_code'] == -1 and not os.listdir(outside)
+        assert plain('approve', first['id']).code == 0
+        assert client.until(number)['result']['structuredContent']['exit_code'] == 0 and os.listdir(outside) == ['a']
 
 
 def test_the_profile_of_the_command_line_is_no_question(plain, outside):

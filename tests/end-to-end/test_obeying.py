@@ -124,8 +124,10 @@ def test_a_command_whose_workspace_is_home_cannot_plant_a_policy(plain, outside,
     place = plain.home / (config or '.config')
     env = {'XDG_CONFIG_HOME': str(place) if config else None, 'XDG_STATE_HOME': None}
     flags = ['--workspace', plain.home, '--cwd', plain.home]
-    done = plain.sh(f'mkdir -p {place}/ward; echo "sandbox: {{files: {{write: [{outside}]}}}}" > {place}/ward/ward.yaml; '
-                    f'mv {place} {place}2; mkdir -p {place}/ward; echo "approval: never" > {place}/ward/ward.yaml; echo x > mine', *flags, env=env)
+    # In a file: of its text somebody would be asked first.
+    plain.file(plain.home / 'plant', f'mkdir -p {place}/ward; echo "sandbox: {{files: {{write: [{outside}]}}}}" > {place}/ward/ward.yaml\n'
+                                     f'mv {place} {place}2; mkdir -p {place}/ward; echo "approval: never" > {place}/ward/ward.yaml\necho x > mine\n')
+    done = plain.sh('sh ./plant', *flags, env=env)
     assert (plain.home / 'mine').exists(), done
     assert not (place / 'ward' / 'ward.yaml').exists() and not (plain.home / (place.name + '2')).exists()
     assert plain.sh(f'echo x > {outside}/f', *flags, env=env).code != 0 and not (outside / 'f').exists()

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """ward serve --stdio: JSON-RPC 2.0, one object a line."""
 import json
+import os
 import signal
 import subprocess
+import threading
+import time
 
 import jsonschema
 import pytest
 
-from support import SCHEMA, all_gone, marker, processes, wait_until
+from support import SCHEMA, Person, Ward, all_gone, marker, processes, wait_until
 
 
 def serve(ward, *lines, **how):
@@ -151,3 +154,97 @@ def test_agents_of_one_program_have_a_tmp_each(plain):
     said = [answer['result']['stdout'].split() for answer in answers[:4]]
     assert said == [['a', 'agent-a'], ['agent-b', 'b'], ['a', 'agent-a'], []]
     assert "'../x' cannot be the id of an agent" in answers[4]['result']['error']['message']
+
+
+def test_a_run_as_somebody_else_ends_with_the_server_too(binary, user, place):
+    """The kernel forgets with the identity that a process is to end with its parent."""
+    if os.geteuid() != 0:
+        pytest.skip('needs root to be somebody else')
+    ward = Ward(binary, Person('root'), place)
+    os.chown(ward.work, user.uid, user.gid)
+    word = marker()
+    process = ward.popen('serve', '--stdio', stdin=subprocess.PIPE)
+    process.stdin.write(json.dumps(call('run', {'argv': ['sh', '-c', f'setsid sh -c "sleep 300; :" {word} & sleep 300']})).encode() + b'\n')
+    process.stdin.flush()
+    assert wait_until(lambda: len(processes(word)) >= 2)
+    process.kill()
+    process.communicate()
+    assert all_gone(word)
+
+
+def test_a_command_meets_a_closed_pipe_as_anywhere_else(plain):
+    answer, = serve(plain, call('run', {'command': "grep SigIgn /proc/self/status; bash -c 'yes | head -1; echo ${PIPESTATUS[0]}'"}))
+    assert answer['result']['stdout'].split('\n', 1)[1] == 'y\n141\n' and answer['result']['stderr'] == ''
+
+
+def test_a_client_that_does_not_read_costs_nothing(plain):
+    process = plain.popen('serve', '--stdio', '--events', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdin.write(json.dumps(call('run', {'command': 'yes'})).encode() + b'\n')
+    process.stdin.flush()
+
+    def used():
+        with open(f'/proc/{process.pid}/stat') as file:
+            return file.read().rsplit(')', 1)[1].split()[11:13]
+
+    def rests():
+        before = used()
+        time.sleep(0.3)
+        return used() == before
+    assert wait_until(lambda: used() != ['0', '0'] or rests())
+    assert wait_until(rests)
+    process.stdout.close()
+    process.stdin.close()
+    assert wait_until(lambda: process.poll() is not None)
+
+
+def test_answers_are_heard_when_no_more_can_run(plain):
+    """As many runs as there may be, each with a question, and one more."""
+    outside = plain.place / 'outside'
+    outside.mkdir()
+    plain.person.own(outside)
+    process = plain.popen('serve', '--stdio', '--events', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    patience = threading.Timer(120, process.kill)
+    patience.start()
+
+    def send(message):
+        process.stdin.write(json.dumps(message).encode() + b'\n')
+        process.stdin.flush()
+    for number in range(65):
+        send(call('run', {'command': f'echo x > {outside}/{number}'}, number))
+    asked, ended = [], {}
+    while len(asked) < 64 or len(ended) < 65:
+        message = json.loads(process.stdout.readline())
+        if 'method' not in message:
+            ended[message['id']] = message
+        elif message['method'] == 'ask':
+            asked.append(message['id'])
+        if len(asked) == 64:
+            for number in asked:
+                send({'jsonrpc': '2.0', 'id': number, 'result': {'answer': 'approve', 'scope': 'once'}})
+            asked.append(None)
+    assert 'as many runs' in ended[64]['error']['message'] and len(list(outside.iterdir())) == 64
+    process.stdin.close()
+    assert process.wait(60) == 0
+    patience.cancel()
+
+
+def test_a_client_that_cannot_ask_has_said_no(plain):
+    outside = plain.place / 'outside'
+    outside.mkdir()
+    plain.person.own(outside)
+    process = plain.popen('serve', '--stdio', '--events', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    patience = threading.Timer(120, process.kill)
+    patience.start()
+    process.stdin.write(json.dumps(call('run', {'command': f'echo x > {outside}/f'})).encode() + b'\n')
+    process.stdin.flush()
+    message = {}
+    while message.get('id') != 1 or 'method' in message:
+        message = json.loads(process.stdout.readline())
+        if message.get('method') == 'ask':
+            error = {'jsonrpc': '2.0', 'id': message['id'], 'error': {'code': -32601, 'message': 'no such method'}}
+            process.stdin.write(json.dumps(error).encode() + b'\n')
+            process.stdin.flush()
+    assert message['result']['exit_code'] != 0 and not (outside / 'f').exists()
+    process.stdin.close()
+    assert process.wait(60) == 0
+    patience.cancel()

@@ -215,6 +215,30 @@ static void what_is_not_used_is_swept(void **state)
 	assert_int_equal(all_of().slots, 0);
 }
 
+/* One that was begun and has no lock yet hides none behind it. */
+static void every_slot_is_counted(void **state)
+{
+	struct cache_slot slots[3];
+	char path[PATH_MAX];
+	char *id = cache_id("/w");
+
+	(void)state;
+	open_slot("/w", &slots[0], "0");
+	open_slot("/w", &slots[1], "1");
+	open_slot("/w", &slots[2], "2");
+	assert_int_equal(all_of().slots, 3);
+	assert_int_equal(all_of().busy, 3);
+	snprintf(path, sizeof(path), "%s/lock", slots[0].path);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(all_of().slots, 2);
+	assert_int_equal(all_of().busy, 2);
+	for (size_t i = 0; i < ELEMENTS(slots); i++)
+		cache_close(&slots[i]);
+	assert_int_equal(all_of().busy, 0);
+	assert_int_equal(cache_clear(top, id, NULL), 0);
+	free(id);
+}
+
 /* Or the first command of a session would wait for it. */
 static void what_is_large_is_swept_by_and_by(void **state)
 {
@@ -247,6 +271,7 @@ int main(void)
 		at_top(what_a_rule_means_gets_none),
 		at_top(variables_count_below_the_home_only),
 		at_top(runs_at_once_have_a_slot_each),
+		at_top(every_slot_is_counted),
 		at_top(what_is_not_used_is_swept),
 		at_top(what_is_large_is_swept_by_and_by),
 	};

@@ -121,7 +121,7 @@ static void nothing_irreversible_or_outward_starts_without_a_question(void **sta
 {
 	size_t of, wrong = count_wrong(is_dangerous, starts, &of);
 
-	print_message("irreversible or outward, started without a question: %zu of %zu\n", wrong,
+	print_message("# irreversible or outward, started without a question: %zu of %zu\n", wrong,
 		      of);
 	assert_int_equal(wrong, 0);
 }
@@ -130,7 +130,7 @@ static void what_only_reads_is_hardly_ever_asked(void **state _unused_)
 {
 	size_t of, wrong = count_wrong(is_read_only, is_asked, &of);
 
-	print_message("read-only, asked: %zu of %zu\n", wrong, of);
+	print_message("# read-only, asked: %zu of %zu\n", wrong, of);
 	assert_true(wrong * 100 < of * 2);
 }
 
@@ -138,7 +138,7 @@ static void everyday_work_is_not_refused(void **state _unused_)
 {
 	size_t of, wrong = count_wrong(is_everyday, is_refused, &of);
 
-	print_message("everyday, refused: %zu of %zu\n", wrong, of);
+	print_message("# everyday, refused: %zu of %zu\n", wrong, of);
 	assert_true(wrong * 1000 < of);
 }
 

@@ -672,6 +672,37 @@ static void what_can_wait_is_shown_where_somebody_can_be_asked(void **state)
 	}
 }
 
+/* And this. */
+static void sockets_of_the_network_are_shown_where_it_comes_later(void **state)
+{
+	static struct filter before, shown, alone;
+	const uint64_t protocols[] = {0, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP, 132, 262};
+	unsigned count = 0;
+
+	(void)state;
+	before.length = filter_build(true, &unchanged, NULL, before.program);
+	filter_trap_network();
+	shown.length = filter_build(true, &unchanged, NULL, shown.program);
+	alone.length = filter_build(false, &unchanged, NULL, alone.program);
+	for (uint64_t family = 0; family < 50; family++)
+		for (uint64_t type = 0; type < 16; type++)
+			for (size_t i = 0; i < ELEMENTS(protocols); i++) {
+				const struct seccomp_data data = {
+					.nr = SYS_socket,
+					.arch = AUDIT_ARCH_X86_64,
+					.args = {family, type | SOCK_CLOEXEC, protocols[i]}};
+				uint32_t said = bpf_run(before.program, before.length, &data);
+				bool is_shown = said == ALLOW && family != AF_UNIX;
+
+				assert_int_equal(bpf_run(shown.program, shown.length, &data),
+						 is_shown ? NOTIFY : said);
+				assert_int_equal(bpf_run(alone.program, alone.length, &data), said);
+				count += is_shown;
+			}
+	/* Two families, two kinds, three protocols; and routes, of any type. */
+	assert_int_equal(count, 2 * 2 * 3 + 16);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -692,6 +723,7 @@ int main(void)
 		cmocka_unit_test(traced_reads_are_shown_and_nothing_else),
 		cmocka_unit_test(programs_are_shown_where_a_rule_is_about_them),
 		cmocka_unit_test(what_can_wait_is_shown_where_somebody_can_be_asked),
+		cmocka_unit_test(sockets_of_the_network_are_shown_where_it_comes_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -217,6 +217,20 @@ static void bytes_that_are_not_text_are_shown_as_lossy(void **state _unused_)
 	json_decref(object);
 }
 
+static void command_text_tells_a_program_from_a_variable(void **state _unused_)
+{
+	_cleanup_request_ struct request request;
+	_cleanup_free_ char *text = NULL;
+
+	request_init(&request);
+	request.mode = MODE_EXEC;
+	list_add(&request.argv, "LANG=C");
+	list_add(&request.argv, "git");
+	list_add(&request.argv, "--a=b");
+	text = request_command_text(&request);
+	assert_string_equal(text, "'LANG=C' git --a=b");
+}
+
 static void command_text_is_one_line_that_a_shell_reads_back(void **state _unused_)
 {
 	_cleanup_request_ struct request request;
@@ -256,6 +270,7 @@ int main(void)
 		cmocka_unit_test(json_and_back_is_the_same),
 		cmocka_unit_test(bytes_that_are_not_text_are_shown_as_lossy),
 		cmocka_unit_test(command_text_is_one_line_that_a_shell_reads_back),
+		cmocka_unit_test(command_text_tells_a_program_from_a_variable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,13 +51,19 @@ struct nameserver *nameserver_new(int epoll, const int sockets[static NAME_SOCKE
 		abort();
 	*nameserver = (struct nameserver){
 		.epoll = epoll, .timer = -1, .sockets = sockets, .resolver = resolver};
-	for (int i = 0; i < NAME_SOCKETS; i++) {
-		if (sockets[i] >= 0 && watch(nameserver, sockets[i]) < 0) {
-			nameserver_free(nameserver);
-			return NULL;
-		}
+	if (nameserver_watch(nameserver) < 0) {
+		nameserver_free(nameserver);
+		return NULL;
 	}
 	return nameserver;
+}
+
+int nameserver_watch(struct nameserver *nameserver)
+{
+	for (int i = 0; i < NAME_SOCKETS; i++)
+		if (nameserver->sockets[i] >= 0 && watch(nameserver, nameserver->sockets[i]) < 0)
+			return -1;
+	return 0;
 }
 
 static void answer_datagrams(const struct nameserver *nameserver, int fd)

@@ -12,6 +12,8 @@ struct nameserver;
  * NULL with errno where they cannot be watched. */
 struct nameserver *nameserver_new(int epoll, const int sockets[static NAME_SOCKETS],
 				  struct resolver *resolver);
+/* The sockets have come into being, where none was there before. 0 or -1. */
+int nameserver_watch(struct nameserver *nameserver);
 void nameserver_free(struct nameserver *nameserver);
 /* True if the fd is the name server's, and was served. */
 bool nameserver_serve(struct nameserver *nameserver, int fd);

@@ -14,6 +14,9 @@
 void serve_internet(struct observer *observer, const struct seccomp_notif *call,
 		    const struct trap *trap, int fd, const struct sockaddr *address,
 		    socklen_t length);
+/* furnish.c: somebody is about to have a socket of the sandbox's network, which from now on is
+ * there. */
+void network_need(struct observer *observer);
 /* The relay, started when it is first needed. */
 struct relay *network_relay(struct observer *observer);
 /* What the list and the answers so far say. named: the rules allowed a name, and it led here. */

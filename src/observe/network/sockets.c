@@ -42,8 +42,13 @@ void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 	socklen_t length = (socklen_t)call->data.args[first + 1];
 	int fd, domain;
 
-	if (trap->kind == TRAP_SOCKET) {
+	if (trap->kind == TRAP_SOCKET && observer->observed->no_network) {
 		refuse(observer, call, trap, "connect", "the network", rule_network, EACCES);
+		return;
+	}
+	if (trap->kind == TRAP_SOCKET) { /* all of it stands in registers */
+		network_need(observer);
+		answer_continue(observer, call->id);
 		return;
 	}
 	if (trap->kind == TRAP_MESSAGE && !find_address(call, &place, &length)) {
