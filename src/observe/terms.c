@@ -34,7 +34,9 @@ static void lay_out(struct observer *observer, size_t number)
 	} else if ((resource = resource_of(permission, unix_))) {
 		list_add(&observer->permitted_sockets, resource);
 	} else {
-		(void)permits_add(&observer->permits, permission, number);
+		if (permits_add(&observer->permits, permission, number))
+			observer->permits.items[observer->permits.count - 1].early =
+				observer->terms.items[number].early;
 	}
 }
 
@@ -60,7 +62,7 @@ static void watch_ends(struct observer *observer)
 		abort(); /* nobody would see it end */
 }
 
-static void add(struct observer *observer, const struct given *given)
+static void add(struct observer *observer, const struct given *given, bool early)
 {
 	struct terms *terms = &observer->terms;
 	struct held *held;
@@ -72,6 +74,7 @@ static void add(struct observer *observer, const struct given *given)
 	*held = (struct held){.given = {.permission = strdup(given->permission),
 					.grant = given->grant ? strdup(given->grant) : NULL,
 					.expires = given->expires},
+			      .early = early,
 			      .entry = -1};
 	if (!held->given.permission || (given->grant && !held->given.grant))
 		abort();
@@ -85,7 +88,7 @@ void terms_begin(struct observer *observer)
 	const struct observed *observed = observer->observed;
 
 	for (size_t i = 0; observed->given && i < observed->given->count; i++)
-		add(observer, &observed->given->items[i]);
+		add(observer, &observed->given->items[i], !observed->given->items[i].grant);
 	observer->terms.settled = observer->terms.count;
 	for (size_t i = 0; observed->fixed && i < observed->fixed->count; i++)
 		if (can_end(&observed->fixed->items[i]))
@@ -98,7 +101,7 @@ void terms_add(struct observer *observer, const char *permission, const struct t
 				    .grant = term ? (char *)term->grant : NULL,
 				    .expires = term ? term->expires : 0};
 
-	add(observer, &given);
+	add(observer, &given, /* early= */ false);
 }
 
 /* NULL: it holds; else what became of it. */

@@ -16,6 +16,7 @@ struct target;
 
 struct held {
 	struct given given;
+	bool early;    /* no answer, but a rule that will hold again in the next run */
 	long entry;    /* of the ledger, where its uses are counted; -1: nowhere */
 	uint64_t call; /* the last that was counted */
 };

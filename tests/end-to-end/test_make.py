@@ -52,6 +52,35 @@ def test_a_directory_that_is_named_shows_no_secrets(plain):
     assert plain.run('cat', plain.home / '.netrc', flags=['--make', '~/.netrc']).out == 'token'
 
 
+LINKS = '''import os, pathlib
+home = pathlib.Path(os.environ['HOME'])
+os.makedirs('mine', exist_ok=True)
+for name in ('.tool', '.tool.json', '.tool/state'):
+    for target in (os.path.abspath('mine'), home / '.ssh'):
+        try: os.symlink(target, home / name); print('linked', name)
+        except OSError: pass
+        try: os.symlink(target, 'l')
+        except FileExistsError: pass
+        try: os.rename('l', home / name); print('moved', name)
+        except OSError: pass
+    try: os.rename('mine', home / name); print('put', name)
+    except OSError: pass
+    os.makedirs('mine', exist_ok=True)
+    if name == '.tool': os.mkdir(home / name)
+'''
+
+
+def test_no_link_comes_to_lie_where_the_next_run_would_follow_it(plain):
+    """Else a name that was given once would be the way to everything, and settings outside would be the command's own."""
+    plain.file(plain.home / '.ssh/config', 'mine')
+    flags = [word for path in MAKE for word in ('--make', path)]
+    assert script(plain, LINKS, *flags).out == ''
+    plain.policy(f'rules: [{{command: python3, do: allow, permissions: {json.dumps(["write " + path for path in ("~/.tool", "~/.tool/state/**")])}}}]\n')
+    (plain.home / '.tool').rmdir()
+    assert script(plain, LINKS).out == ''
+    assert not [path for path in plain.home.rglob('*') if path.is_symlink()]
+
+
 def test_a_policy_says_it_too(plain):
     plain.policy(f'sandbox: {{files: {{make: {json.dumps(MAKE)}}}}}\n')
     assert ends(script(plain, SCRIPT)) == EXPECTED

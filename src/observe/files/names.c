@@ -207,8 +207,7 @@ static void serve_make(struct observer *observer, const struct seccomp_notif *ca
 		return;
 	}
 	guard = hold_judge(observer, spot.path);
-	/* Whoever writes there outside would write where it leads. */
-	if (trap->kind == TRAP_SYMLINK && permit_is_loose(observer, spot.path))
+	if (trap->kind == TRAP_SYMLINK && permit_refuses_link(observer, spot.path))
 		guard = GUARD_CLOSED;
 	if (guard >= GUARD_CONFIG || (guard == GUARD_HOLDER && !directory)) {
 		refuse_guarded(observer, call, trap, spot.path, NULL);
@@ -468,7 +467,7 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	}
 	r = judge_rename(observer, &from, source, &to, target, flags);
 	if ((S_ISDIR(from.st.st_mode) && hold_closes_below(observer, to.path)) ||
-	    (S_ISLNK(from.st.st_mode) && permit_is_loose(observer, to.path)))
+	    (S_ISLNK(from.st.st_mode) && permit_refuses_link(observer, to.path)))
 		r = -1;
 	if (r < 0) {
 		refuse_guarded(observer, call, trap,

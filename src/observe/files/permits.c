@@ -129,6 +129,21 @@ bool permit_is_loose(const struct observer *observer, const char *path)
 	return false;
 }
 
+bool permit_refuses_link(const struct observer *observer, const char *path)
+{
+	const struct permits *permits = &observer->permits;
+
+	for (size_t i = 0; i < permits->count; i++) {
+		const struct permit *permit = &permits->items[i];
+
+		if (permit->kind == PERMIT_WRITE &&
+		    (permit->pattern ? is_name_in(permit, path)
+				     : permit->early && strcmp(permit->path, path) == 0))
+			return true;
+	}
+	return false;
+}
+
 const char *permit_tree(const struct observer *observer, const char *path, bool innermost)
 {
 	const struct permits *permits = &observer->permits;

@@ -26,6 +26,7 @@ struct permit {
 	bool tree;     /* all that lies in it, too */
 	char *path;    /* absolute and real */
 	char *pattern; /* of names in it, which alone are meant; NULL: the path is */
+	bool early;    /* it was there at the start, and will be again: see permit_is_loose */
 	size_t number; /* of what was given */
 };
 
@@ -49,6 +50,10 @@ bool permit_covers(const struct observer *observer, enum permit_kind kind, const
 		   bool whole);
 /* True if it may be written because a pattern means it, among others: it was not named itself. */
 bool permit_is_loose(const struct observer *observer, const char *path);
+/* True if no link may come to lie there, because a rule gives that very name, or a pattern of it:
+ * in the next run it would open what the link leads to, and whoever writes there outside would
+ * write that. */
+bool permit_refuses_link(const struct observer *observer, const char *path);
 /* The innermost granted path to be written that the path is, or lies in; NULL: none. Of a pattern
  * it is the directory: what is guarded is not meant by one. */
 const char *permit_tree(const struct observer *observer, const char *path, bool innermost);
