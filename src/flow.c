@@ -585,6 +585,7 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 		return;
 	}
 	outcome_to_result(outcome, result);
+	flow->told_to_end |= outcome->told_to_end;
 	attempt->exit_code = result->exit_code;
 	result->truncated = capture_take(&flow->streams.captured[0], &result->stdout_);
 	result->truncated |= capture_take(&flow->streams.captured[1], &result->stderr_);

@@ -360,7 +360,7 @@ static bool can_ask_again(struct flow *flow, struct list *missing, struct list *
 
 	if (flow->verdict.level == LEVEL_NONE || result->error || result->timed_out ||
 	    result->limit != LIMIT_NONE || (result->exit_code == 0 && !result->signal) ||
-	    was_interrupted(result) || result->attempt_count >= ATTEMPTS ||
+	    flow->told_to_end || was_interrupted(result) || result->attempt_count >= ATTEMPTS ||
 	    flow->told_silenced || /* which was a no to all the rest */
 	    !approve_missing(flow->verdict.approval))
 		return false;

@@ -53,6 +53,7 @@ struct flow {
 	struct list remarks;	    /* to be said when the command no longer has the terminal */
 	bool told_silenced;	    /* that it asks too much */
 	bool aborted;		    /* a person has ended the run */
+	bool told_to_end;	    /* whoever started us wants it to end */
 	struct error *failure;	    /* or an answer could not be recorded */
 	bool answered;		    /* a person has said yes to it */
 	struct dispositions before; /* how signals were when we were called */

@@ -293,7 +293,7 @@ int verb_watch(int argc, char **argv)
 	_cleanup_error_ struct error *error = NULL;
 	_cleanup_free_ char *state = NULL;
 	_cleanup_close_ int watched = -1;
-	struct view view = {.questions = json_array()};
+	struct view view = {0};
 	int r;
 
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
@@ -306,6 +306,7 @@ int verb_watch(int argc, char **argv)
 	    tcgetattr(STDIN_FILENO, &view.before) < 0)
 		return output_usage("watch",
 				    "it needs a terminal; for programs: ward pending --json");
+	view.questions = json_array();
 	r = state_directory(&state, &error);
 	if (r == 0)
 		r = queue_watch(state, &watched, &error);

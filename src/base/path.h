@@ -13,8 +13,8 @@ char *path_normalise(const char *path);
 /* path if it is absolute, else base/path; normalised; "~" and "~/x" are home's. Caller frees. */
 char *path_resolve(const char *base, const char *home, const char *path);
 /* $NAME and ${NAME} replaced by the variables' values, ${NAME:-PATH} by the path where there is no
- * value; a $ before anything else is itself. Caller frees. NULL with *ret_fault: what is wrong, for a sentence that begins with the variable's name,
- * which is put into name (at most its size). */
+ * value; a $ before anything else is itself. Caller frees. NULL with *ret_fault: what is wrong, for
+ * a sentence that begins with the variable's name, which is put into name (at most its size). */
 char *path_expand(const char *path, char *name, size_t size, const char **ret_fault);
 /* True if path is directory itself or lies below it; both absolute and normalised. */
 bool path_is_under(const char *path, const char *directory);

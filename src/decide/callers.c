@@ -20,6 +20,14 @@ static const char *const interpreters[] = {
 	"env",	   "sudo",   "su",     "xargs", "tclsh*", "guile*", "pwsh",  "ward",
 };
 
+static bool runs_anything(const char *program)
+{
+	for (size_t i = 0; i < ELEMENTS(interpreters); i++)
+		if (fnmatch(interpreters[i], path_last(program), 0) == 0)
+			return true;
+	return false;
+}
+
 static int read_program(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	struct caller_rule *rule = reading->caller;
@@ -29,13 +37,11 @@ static int read_program(struct reading *reading, const struct node *node, enum s
 		return yaml_fail(reading->ret_error, reading->layer->file, node,
 				 "write it as program: /usr/bin/agentd",
 				 "a caller is named by the absolute path of its program");
-	for (size_t i = 0; i < ELEMENTS(interpreters); i++)
-		if (fnmatch(interpreters[i], path_last(node->text), 0) == 0)
-			return yaml_fail(
-				reading->ret_error, reading->layer->file, node,
-				"name a program that does one thing, not what runs it",
-				"'%s' runs whatever it is given: naming it names everybody",
-				node->text);
+	if (runs_anything(node->text))
+		return yaml_fail(reading->ret_error, reading->layer->file, node,
+				 "name a program that does one thing, not what runs it",
+				 "'%s' runs whatever it is given: naming it names everybody",
+				 node->text);
 	rule->program = path_normalise(node->text);
 	return 0;
 }
@@ -119,7 +125,8 @@ static bool is_settled(const struct policy *policy, const struct request *reques
 
 	return S_ISREG(st->st_mode) && (st->st_uid == 0 || st->st_uid == policy->uid) &&
 	       !(st->st_mode & (S_IWGRP | S_IWOTH)) && realpath(program, real) &&
-	       !path_is_under(real, request->workspace) && !path_is_under(real, "/tmp") &&
+	       !runs_anything(real) && !path_is_under(real, request->workspace) &&
+	       !path_is_under(real, "/tmp") &&
 	       !(request->bound && path_is_under(real, request->bound));
 }
 

@@ -104,12 +104,14 @@ int make_add(const char *home, const char *text, bool flag, struct permissions *
 		return refuse(text, "it leads out of the workspace", flag, ret_error);
 	if (!made.name && lstat(real, &st) == 0) {
 		_cleanup_free_ char *escaped = path_escape(real);
+		bool tree = made.tree && S_ISDIR(st.st_mode);
 
-		/* A login that would be masked is there to be read. */
-		file_rules_add(&permissions->rules,
-			       made.tree && S_ISDIR(st.st_mode) ? ACCESS_WRITE : ACCESS_READ,
-			       WEIGHT_SAID, escaped, text);
-		if (made.tree && S_ISDIR(st.st_mode))
+		/* A login that would be masked is there to be read. Of a directory that would be
+		 * all in it. */
+		if (tree || S_ISREG(st.st_mode))
+			file_rules_add(&permissions->rules, tree ? ACCESS_WRITE : ACCESS_READ,
+				       WEIGHT_SAID, escaped, text);
+		if (tree)
 			return 0;
 	}
 	give(&made, real, permissions);

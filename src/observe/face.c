@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Few work hard at the same time; most threads call once or twice, and are not worth an fd. */
 enum { FACES = 4, UNSETTLED = 8, OFTEN = 2, PIDFD_OF_THREAD = O_EXCL };
@@ -36,6 +37,10 @@ static struct {
 static size_t unsettled_count;
 static bool too_many; /* and nothing is kept any more */
 
+/* As long as nobody has set one, all have the one that they were born with: ours. */
+static bool untouched;
+static mode_t inherited;
+
 static void forget(struct face *face)
 {
 	if (face->tid) {
@@ -44,6 +49,13 @@ static void forget(struct face *face)
 		close_fd(&face->working_directory);
 	}
 	*face = (struct face){.pidfd = -1, .directory = -1, .working_directory = -1};
+}
+
+void face_begin(void)
+{
+	inherited = umask(077); /* to ask is to set: others of our process may make files now */
+	umask(inherited);
+	untouched = true;
 }
 
 void face_forget_all(void)
@@ -162,9 +174,12 @@ static long read_umask(pid_t tid)
 
 mode_t caller_umask(pid_t tid)
 {
-	struct face *face = find_living(tid);
+	struct face *face;
 	long mask;
 
+	if (untouched)
+		return inherited;
+	face = find_living(tid);
 	for (size_t i = unsettled_count; i-- > 0;) {
 		mask = read_umask(unsettled[i].tid);
 		if (mask < 0 || mask == (long)unsettled[i].mask)
@@ -182,6 +197,7 @@ mode_t caller_umask(pid_t tid)
 
 void face_sets_umask(pid_t tid, mode_t mask)
 {
+	untouched = false;
 	for (size_t i = 0; i < FACES; i++)
 		faces[i].has_umask = false;
 	settle(tid);

@@ -7,6 +7,8 @@
 
 #include <sys/types.h>
 
+/* Before the first of them may call: every call that sets a umask will be told here. */
+void face_begin(void);
 /* A call of that thread came; before anything else here is asked about it. */
 void face_called(pid_t tid);
 /* O_PATH of its directory in /proc, borrowed until the next call; -1 where none is kept. It is that

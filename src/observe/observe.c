@@ -280,6 +280,7 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 		abort();
 	raise_files(observer);
 	connects_begin();
+	face_begin();
 	observer->observed = observed;
 	observer->never_places = never_new();
 	observer->dial_timer = observer->terms.timer = observer->lent_epoll = -1;

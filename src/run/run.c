@@ -197,6 +197,7 @@ static void hear_signals(struct run *run)
 
 	while (read(run->signals, &info, sizeof(info)) == sizeof(info)) {
 		if ((int)info.ssi_signo == RUN_CANCEL) {
+			run->outcome->told_to_end = true;
 			end_sandbox(run, LIMIT_NONE);
 			continue;
 		}
@@ -208,6 +209,13 @@ static void hear_signals(struct run *run)
 		case SIGCONT: /* whoever ends a stopped job by a signal lets it go on afterwards, so
 				 that it sees it */
 			order(run, INIT_CONTINUE, 0);
+			break;
+		case SIGINT:
+		case SIGTERM:
+		case SIGHUP:
+		case SIGQUIT:
+			run->outcome->told_to_end = true;
+			order(run, INIT_SIGNAL, (int)info.ssi_signo);
 			break;
 		default:
 			order(run, INIT_SIGNAL, (int)info.ssi_signo);

@@ -25,6 +25,7 @@ struct outcome {
 	int exec_error; /* errno, where it could not be executed */
 	int status; /* as wait gives it; of a command that was killed with its sandbox: SIGKILL */
 	bool timed_out;
+	bool told_to_end; /* by a signal to us, whatever it made of it */
 	enum run_limit limit;
 	double duration_ms, cpu_ms;
 	uint64_t max_rss_kb, io_read, io_write, tasks;

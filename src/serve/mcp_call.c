@@ -226,6 +226,23 @@ static size_t unfinished(const struct buffer *text)
 	return 0;
 }
 
+/* A client may show it on a terminal as it is: what steers one is left out. The result has all. */
+static void calm(char *text)
+{
+	char *to = text;
+
+	for (const char *c = text; *c; c++) {
+		bool more =
+			c[0] == '\xc2' && (unsigned char)c[1] >= 0x80 && (unsigned char)c[1] < 0xa0;
+
+		if (more)
+			c++;
+		else if (((unsigned char)*c >= ' ' && *c != 0x7f) || *c == '\n' || *c == '\t')
+			*to++ = *c;
+	}
+	*to = '\0';
+}
+
 static void tell(struct mcp_call *call)
 {
 	size_t held = unfinished(&call->fresh), length = call->fresh.length - held;
@@ -237,6 +254,7 @@ static void tell(struct mcp_call *call)
 	if (call->version >= MCP_2025_03_26) {
 		_cleanup_buffer_ struct buffer message = {0};
 
+		calm(text);
 		buffer_add_text(&message, text);
 		if (call->left_out)
 			buffer_printf(&message, "\n[%llu bytes left out]\n",

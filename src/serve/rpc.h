@@ -5,7 +5,8 @@
 #include "../base/error.h"
 #include <stdbool.h>
 
-enum { RPC_LINE = 4 * 1024 * 1024, RPC_RUNS = 64 };
+/* Of a line; of runs beside each other; and of what waits until one of those has ended. */
+enum { RPC_LINE = 4 * 1024 * 1024, RPC_RUNS = 64, RPC_WAITING = 16 * 1024 * 1024 };
 
 struct rpc_options {
 	bool events; /* what happens in a run is told as it happens, and its questions are put to

@@ -97,7 +97,12 @@ done['may write'] = [os.access(path, os.W_OK) for path in (login, history, HOME)
 for path in runs:
     step('runs ' + path.name, lambda: (path.parent.mkdir(parents=True, exist_ok=True), atomic(path, 'evil')))
 step('profile', plainly, HOME / '.bashrc', 'evil')
-step('ssh', lambda: (HOME / '.ssh/id_ed25519').read_text())
+done['secrets'] = {}
+for secret in json.loads(os.environ.get('LOOK_FOR', '[]')):
+    try:
+        done['secrets'][secret] = (HOME / secret).read_text()
+    except OSError as error:
+        done['secrets'][secret] = f'{type(error).__name__}: {error.strerror}'
 step('other login', lambda: [other[0].read_text() for name, other in PLACES.items() if name != NAME][0])
 step('api', call, HOSTS[NAME])
 step('elsewhere', call, 'web.example')

@@ -111,6 +111,17 @@ def test_a_program_that_others_could_write_is_nobody(plain, caller):
     assert send(plain, {'command': RISKY, 'approved': True}, other)['verdict'] == 'deny'
 
 
+def test_an_interpreter_by_another_name_is_nobody(plain):
+    """Whoever can start it could say anything."""
+    link = plain.place / 'agentd'
+    link.symlink_to('/usr/bin/python3')
+    trust(plain, link)
+    line = json.dumps({'jsonrpc': '2.0', 'id': 1, 'method': 'run', 'params': {'command': RISKY, 'approved': True}}) + '\n'
+    start = f'import subprocess; subprocess.run([{plain.binary!r}, "serve", "--stdio"])'
+    result = json.loads(plain('-c', start, program=str(link), input=line).out)['result']
+    assert result['verdict'] == 'deny' and decided(result)[0][0] == 'ignored' and 'python3' in decided(result)[0][2], result
+
+
 def test_another_user_is_somebody_else(plain, caller):
     plain.policy(f'callers: [{{program: {caller}, uid: 1, may: [approve]}}]\n')
     assert send(plain, {'command': RISKY, 'approved': True}, caller)['verdict'] == 'deny'

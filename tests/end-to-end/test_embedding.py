@@ -6,7 +6,6 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
 
 import jsonschema
 import pytest
@@ -68,6 +67,12 @@ def installed(top):
 
 def env(installed):
     return {'LD_LIBRARY_PATH': str(installed.library), 'TSAN_OPTIONS': 'exitcode=66:halt_on_error=1:second_deadlock_stack=1'}
+
+
+def python_env(installed):
+    """Python is not sanitized itself, and leaks as it likes."""
+    preload = {'LD_PRELOAD': shell('gcc', '-print-file-name=libasan.so').strip(), 'ASAN_OPTIONS': 'detect_leaks=0'}
+    return {**env(installed), **(preload if SANITIZED else {})}
 
 
 def start(ward, installed, name, *words, **how):
@@ -173,15 +178,12 @@ def test_the_example_that_answers_later(ward, installed):
 
 
 def test_the_python_example(ward, installed):
-    variables = env(installed)
-    if SANITIZED:
-        variables |= {'LD_PRELOAD': shell('gcc', '-print-file-name=libasan.so').strip(), 'ASAN_OPTIONS': 'detect_leaks=0'}
     outside = ward.place / 'outside'
     outside.mkdir()
     ward.person.own(outside)
     for answer in ('no', 'yes'):
         done = ward.finish(ward.popen('-B', installed.directory / 'examples' / 'run.py', installed.library / 'libward.so.0', installed.program,
-                                      answer, 'sh', '-c', f'echo x > {outside}/f && echo done', program='/usr/bin/python3', env=variables))
+                                      answer, 'sh', '-c', f'echo x > {outside}/f && echo done', program='/usr/bin/python3', env=python_env(installed)))
         assert (outside / 'f').exists() == (answer == 'yes') and ('done' in done.out) == (answer == 'yes'), done
         assert (done.code == 0) == (answer == 'yes')
 
@@ -268,14 +270,11 @@ def test_the_end_of_the_host_ends_its_runs(plain, installed):
     assert all_gone(word)
 
 
-def test_results_without_a_run_have_the_same_shape(plain, installed, monkeypatch):
-    monkeypatch.setattr(sys, 'dont_write_bytecode', True)
+def test_results_without_a_run_have_the_same_shape(plain, installed):
     script = ('import sys, json; sys.path.insert(0, sys.argv[1]); sys.argv[1:2] = []; import run\n'
               'ward = run.Ward(sys.argv[1], program=sys.argv[2]); ward.set("timeout", "never"); print(json.dumps(ward.run("true")))')
-    if SANITIZED:
-        pytest.skip('the plain build shows it')
     done = plain.finish(plain.popen('-B', '-c', script, installed.directory / 'examples', installed.library / 'libward.so.0', installed.program,
-                                    program='/usr/bin/python3', env=env(installed)))
+                                    program='/usr/bin/python3', env=python_env(installed)))
     result = json.loads(done.out)
     jsonschema.validate(result, SCHEMA)
     assert result['error']['kind'] == 'engine' and 'timeout' in result['error']['message'] and result['exit_code'] == -1

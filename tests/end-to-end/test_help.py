@@ -25,6 +25,7 @@ FLAGS = {
     'audit': ['verify', 'export', '--since'],
     'policy': ['check', 'show', 'sets', 'trust', 'untrust', '--json', '--flags', '--policy', '--workspace'],
     'init': ['--agent', '--project', '--user', '--remove', '--no-policy', '--write', '--dry-run'],
+    'mcp': ['--workspace', '--profile', '--agent', '--session'],
     'serve': ['--stdio', '--events'],
 }
 VERBS = list(FLAGS)

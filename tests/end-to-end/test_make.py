@@ -44,6 +44,14 @@ def test_what_is_named_is_made(ward, again):
         assert ends(script(ward, SCRIPT, *flags)) == {**EXPECTED, 'directory': '17'}
 
 
+def test_a_directory_that_is_named_shows_no_secrets(plain):
+    plain.file(plain.home / '.config/gh/hosts.yml', 'token')
+    plain.file(plain.home / '.netrc', 'token')
+    assert plain.run('cat', plain.home / '.config/gh/hosts.yml', flags=['--make', '~/.config']).code != 0
+    assert plain.run('cat', plain.home / '.netrc', flags=['--make', '~/.net*']).code != 0
+    assert plain.run('cat', plain.home / '.netrc', flags=['--make', '~/.netrc']).out == 'token'
+
+
 def test_a_policy_says_it_too(plain):
     plain.policy(f'sandbox: {{files: {{make: {json.dumps(MAKE)}}}}}\n')
     assert ends(script(plain, SCRIPT)) == EXPECTED

@@ -142,6 +142,15 @@ def test_output_is_told_as_it_comes(plain):
         assert sum(len(note['params']['message']) for note in client.notes) < 3 << 20
 
 
+def test_output_that_is_told_of_steers_no_terminal(plain):
+    with Client(plain) as client:
+        number = client.begin('tools/call', {'progressToken': 7}, name='run', arguments={
+            'command': r"printf 'a\033]0;x\007b\302\233c\303\251\177d\r\n'; until [ -e go ]; do sleep 0.05; done"})
+        assert client.read()['params']['message'] == 'a]0;xbc\u00e9d\n'
+        plain.file('go')
+        assert client.until(number)['result']['structuredContent']['stdout'] == 'a\x1b]0;x\x07b\x9bc\u00e9\x7fd\r\n'
+
+
 def test_a_call_that_is_cancelled_ends_and_is_not_answered(plain):
     with Client(plain) as client:
         time = resting()

@@ -16,6 +16,7 @@ KEYS = {'ANTHROPIC_API_KEY': 'a', 'OPENAI_API_KEY': 'o', 'GEMINI_API_KEY': 'g', 
 LOGINS = {'claude': '.claude/.credentials.json', 'codex': '.codex/auth.json', 'gemini': '.gemini/oauth_creds.json',
           'opencode': '.local/share/opencode/auth.json'}
 REFUSED = 'PermissionError: Permission denied'
+SECRETS = ['.ssh/id_ed25519', '.config/gh/hosts.yml', '.local/share/keyrings/login', '.aws/credentials', '.netrc']
 
 
 @pytest.fixture
@@ -29,8 +30,9 @@ def agents(plain):
     plain.variables['PATH'] = f'{bin}:{plain.variables["PATH"]}'
     for name in ('XDG_CONFIG_HOME', 'XDG_STATE_HOME'):  # as most people have it: the settings lie in the home
         del plain.variables[name]
-    plain.variables.update(KEYS)
-    plain.file(plain.home / '.ssh/id_ed25519', 'secret')
+    plain.variables.update(KEYS, LOOK_FOR=json.dumps(SECRETS))
+    for secret in SECRETS:
+        plain.file(plain.home / secret, 'secret')
     return plain
 
 
@@ -75,7 +77,7 @@ def test_an_agent_has_its_own_and_nothing_else(agents, api, name, logged_in):
     assert (agents.home / LOGINS[name]).stat().st_mode & 0o777 == 0o600
     runs = {step: what for step, what in told.items() if step.startswith('runs ')}
     assert len(runs) >= 4 and set(runs.values()) == {REFUSED}, runs
-    assert (told['profile'], told['ssh']) == (REFUSED, REFUSED)
+    assert told['profile'] == REFUSED and told['secrets'] == {secret: REFUSED for secret in SECRETS}
     assert not logged_in or told['other login'] == REFUSED
     assert told['api'] == 'model' and told['elsewhere'] == REFUSED
     assert not api.dns.asked('web.example')
@@ -144,7 +146,7 @@ def test_no_way_leads_into_the_settings(agents, api):
     ends = dict(line.rsplit(' ', 1) for line in done.out.splitlines())
     assert ends.pop('held') == 'done' and set(ends.values()) <= {'1', '2', '13', '16', '17', '18'}, ends
     assert json.loads(mine.read_text()) == {'mcpServers': {}}
-    assert {path.name for path in agents.home.iterdir()} <= {'.claude', '.claude.json', '.claude.json.x', '.claude.json.y', '.ssh', '.local'}
+    assert {path.name for path in agents.home.iterdir()} <= {'.claude', '.claude.json', '.claude.json.x', '.claude.json.y', '.ssh', '.local', '.config', '.aws', '.netrc'}
     assert (agents.home / '.claude/settings.json').read_text() == 'mine' and not (agents.home / '.claude/hooks').exists()
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 
 import jsonschema
@@ -194,3 +195,61 @@ def test_a_client_that_does_not_read_costs_nothing(plain):
     process.stdout.close()
     process.stdin.close()
     assert wait_until(lambda: process.poll() is not None)
+
+
+def test_answers_are_heard_when_no_more_can_run(plain):
+    """As many runs as there may be, each with a question, and one more that waits for its turn."""
+    outside = plain.place / 'outside'
+    outside.mkdir()
+    plain.person.own(outside)
+    process = plain.popen('serve', '--stdio', '--events', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    patience = threading.Timer(120, process.kill)
+    patience.start()
+
+    def send(message):
+        process.stdin.write(json.dumps(message).encode() + b'\n')
+        process.stdin.flush()
+    for number in range(65):
+        send(call('run', {'command': f'echo x > {outside}/{number}'}, number))
+    send(call('run', {'command': 'true'}, 'never'))
+    asked, ended = [], {}
+    while len(asked) < 64:
+        message = json.loads(process.stdout.readline())
+        if message.get('method') == 'ask':
+            asked.append(message['id'])
+    send({'jsonrpc': '2.0', 'method': 'cancel', 'params': {'id': 'never'}})
+    for number in asked:
+        send({'jsonrpc': '2.0', 'id': number, 'result': {'answer': 'approve', 'scope': 'once'}})
+    while len(ended) < 66:
+        message = json.loads(process.stdout.readline())
+        if message.get('method') == 'ask':
+            send({'jsonrpc': '2.0', 'id': message['id'], 'result': {'answer': 'deny'}})
+        elif 'method' not in message:
+            ended[message['id']] = message
+    assert 'cancelled' in ended['never']['error']['message']
+    assert len(list(outside.iterdir())) == 64 and sum(m['result']['exit_code'] != 0 for i, m in ended.items() if i != 'never') == 1
+    process.stdin.close()
+    assert process.wait(60) == 0
+    patience.cancel()
+
+
+def test_a_client_that_cannot_ask_has_said_no(plain):
+    outside = plain.place / 'outside'
+    outside.mkdir()
+    plain.person.own(outside)
+    process = plain.popen('serve', '--stdio', '--events', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    patience = threading.Timer(120, process.kill)
+    patience.start()
+    process.stdin.write(json.dumps(call('run', {'command': f'echo x > {outside}/f'})).encode() + b'\n')
+    process.stdin.flush()
+    message = {}
+    while message.get('id') != 1 or 'method' in message:
+        message = json.loads(process.stdout.readline())
+        if message.get('method') == 'ask':
+            error = {'jsonrpc': '2.0', 'id': message['id'], 'error': {'code': -32601, 'message': 'no such method'}}
+            process.stdin.write(json.dumps(error).encode() + b'\n')
+            process.stdin.flush()
+    assert message['result']['exit_code'] != 0 and not (outside / 'f').exists()
+    process.stdin.close()
+    assert process.wait(60) == 0
+    patience.cancel()

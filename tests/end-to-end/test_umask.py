@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the supervisor makes for a program has the program's umask, however often and by whom that is changed."""
+import os
+
+import pytest
 
 
 def works(ward, script):
@@ -23,6 +26,38 @@ def test_each_file_has_the_umask_of_its_moment(ward):
                 assert found == [0o666 & ~mask, 0o777 & ~mask], (oct(mask), [oct(one) for one in found])
         print(number)'''
     assert works(ward, script) == '150\n'
+
+
+@pytest.mark.parametrize('mask', [0o002, 0o022, 0o027, 0o077])
+def test_who_sets_none_has_that_of_ward(ward, mask):
+    """And its children; until one of them sets its own, which is that one's alone."""
+    script = '''if True:
+        import os, sys
+        mask = int(sys.argv[1])
+        def make(name, expected):
+            os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            os.mkdir('d' + name)
+            found = [os.stat(name).st_mode & 0o777, os.stat('d' + name).st_mode & 0o777]
+            assert found == [0o666 & ~expected, 0o777 & ~expected], [oct(one) for one in found]
+        def child(number, sets):
+            pid = os.fork()
+            if pid == 0:
+                make(f'child-{number}-a', mask)
+                if sets: os.umask(0o123)
+                make(f'child-{number}-b', 0o123 if sets else mask)
+                os._exit(0)
+            assert os.waitpid(pid, 0)[1] == 0
+        make('first', mask)
+        for number in range(4): child(number, False)
+        for number in range(4, 8): child(number, True)
+        make('last', mask)
+        print('all')'''
+    before = os.umask(mask)
+    try:
+        result = ward.result('--', '/usr/bin/python3', '-I', '-c', script, str(mask))
+    finally:
+        os.umask(before)
+    assert (result['exit_code'], result['stdout']) == (0, 'all\n'), result['stderr']
 
 
 def test_a_thread_s_umask_is_that_of_all(ward):
