@@ -60,6 +60,32 @@ def test_the_blast_radius_is_told(plain):
     assert check(plain, '--', 'ls')['risk']['blast_radius'] == {'files': 'none', 'network': False, 'remote': False}
 
 
+def test_what_would_be_gone_is_counted_and_git_is_asked(plain):
+    source = plain.work / 'src'
+    source.mkdir()
+    for name in ('a', 'b'):
+        (source / name).write_text('12345')
+    checked = check(plain, '--', 'rm', '-r', 'src')
+    radius = checked['risk']['blast_radius']
+    assert (radius['deleted'], radius['bytes'], radius['restorable'], radius['more']) == (2, 10, 0, False)
+    assert not checked['risk']['reversible'] and checked['risk']['way_back'] is None
+    assert 'gone: 2 files, 10 bytes' in plain('check', '--', 'rm', '-r', 'src').out
+    assert 'deleted' not in check(plain, '--', 'rm', 'src/a')['risk']['blast_radius']  # nobody is asked
+
+
+def test_the_way_back_is_told(plain):
+    risk = check(plain, '--', 'git', 'branch', '-D', 'x')['risk']
+    assert risk['reversible'] and 'git reflog' in risk['way_back']
+
+
+def test_a_tool_that_is_not_known_is_named_and_trusted_less(plain):
+    unknown, known = check(plain, '--', 'frobnicate', 'x'), check(plain, '--', 'ls', 'x')
+    assert unknown['risk']['unknown'] == 'frobnicate' and unknown['verdict'] == 'allow'
+    assert known['risk']['unknown'] is None
+    assert unknown['risk']['confidence'] < known['risk']['confidence']
+    assert 'nothing is known about frobnicate' in plain('check', '--', 'frobnicate').out
+
+
 def test_a_program_known_only_at_run_time_is_opaque_and_stays_in_the_sandbox(plain):
     checked = check(plain, '-c', '"$PYTHON" -m pytest')
     assert checked['opaque'] and checked['verdict'] == 'allow'
