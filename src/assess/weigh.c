@@ -336,9 +336,10 @@ static void weigh_words(struct weighing *weighing, struct reading *reading)
 			weigh_option(weighing, reading, &word);
 			continue;
 		}
-		/* python manage.py flush, sh gradlew publish */
+		/* python manage.py flush, sh gradlew publish; the text of sh -c is a command of its
+		 * own */
 		if (operands == 0 && call_node(call)->first == ROLE_SCRIPT &&
-		    tool_find(path_last(word.text)))
+		    !strpbrk(word.text, " \t\n") && tool_find(path_last(word.text)))
 			reading->script = cursor.at - 1;
 		weigh_operand(weighing, reading, operands++, word.text);
 	}
