@@ -74,8 +74,7 @@ bool takes_control(const char *text)
 {
 	static const char *const sockets[] = {"socket",	   "Socket",	  "TCPSocket",
 					      "fsockopen", "net.connect", "/inet/"};
-	static const char *const shells[] = {"/bin/sh", "/bin/bash", "pty.spawn", "dup2",
-					     "cmd.exe", "\"sh\"",    "'sh'",	  "exec("};
+	static const char *const shells[] = {"/bin/sh", "/bin/bash", "pty.spawn", "cmd.exe"};
 
 	return holds_one(text, sockets, ELEMENTS(sockets)) &&
 	       holds_one(text, shells, ELEMENTS(shells));
