@@ -38,37 +38,43 @@ static bool holds_one(const char *text, const char *const *parts, size_t count)
 	return false;
 }
 
+/* Whole trees and all files of a pattern, as rm -r and rm * are; one file by its name is no more
+ * than rm of it. Commands are looked for as they stand in strings: words such as kill are methods,
+ * too. */
 bool is_ruinous_code(const char *text)
 {
 	static const char *const removers[] = {
-		"rmtree",      "rm_rf",	  "rm_r ",	"rmSync",      "rmdirSync",
-		"unlinkSync",  "rimraf",  "removedirs", "remove_tree", "fs.rm(",
-		"fs.unlink",   "unlink",  "os.remove",	"File.delete", "FileUtils.rm",
-		"Deno.remove", ".unlink("};
-	static const char *const starters[] = {"system", "exec", "popen",	  "subprocess",
-					       "spawn",	 "qx",	 "child_process", "`",
-					       "%x",	 ":!",	 "| \"",	  "|\""};
-
-	static const char *const disks[] = {"/dev/sd", "/dev/nvme", "/dev/vd", "/dev/mem"};
+		"rmtree",      "rm_rf",	  "rm_r ",	"rm_r(",       "rmSync",      "rmdirSync",
+		"rimraf",      "fs.rm(",  "removedirs", "remove_tree", "unlink glob", "unlink <",
+		"unlink(glob", "/dev/sd", "/dev/nvme",	"/dev/vd",     "/dev/mem"};
+	static const char *const starters[] = {
+		"system", "exec", "popen", "subprocess", "spawn", "child_process",
+		"qx",	  "`",	  "%x",	   ":!",	 "| \"",  "|\""};
+	static const char *const commands[] = {
+		"rm -",	    "rm \"",   "'rm'",	    "\"rm\"", "git push", "'push'",
+		"\"push\"", "mkfs",    "dd if=",    "shred ", "sudo",	  "curl ",
+		"wget ",    "nc ",     "ssh ",	    "scp ",   "reboot",	  "shutdown",
+		"chmod -R", "publish", "terraform", "kubectl"};
 
 	return holds_one(text, removers, ELEMENTS(removers)) ||
-	       holds_one(text, disks, ELEMENTS(disks)) ||
-	       (holds_one(text, starters, ELEMENTS(starters)) && holds_dangerous_word(text));
+	       (holds_one(text, starters, ELEMENTS(starters)) &&
+		holds_one(text, commands, ELEMENTS(commands)));
 }
 
-/* fork while fork */
+/* fork while fork: a program that does little else, and does not wait for what it starts. */
 bool multiplies(const char *text)
 {
-	return strstr(text, "fork") &&
-	       (strstr(text, "while") || strstr(text, "loop") || strstr(text, "for("));
+	enum { SHORT = 80 };
+
+	return strlen(text) < SHORT && strstr(text, "fork") && !strstr(text, "wait") &&
+	       (strstr(text, "while") || strstr(text, "loop") || strstr(text, "for(;;)"));
 }
 
 bool takes_control(const char *text)
 {
 	static const char *const sockets[] = {"socket",	   "Socket",	  "TCPSocket",
 					      "fsockopen", "net.connect", "/inet/"};
-	static const char *const shells[] = {"/bin/sh", "/bin/bash", "pty.spawn", "dup2",
-					     "cmd.exe", "\"sh\"",    "'sh'",	  "exec("};
+	static const char *const shells[] = {"/bin/sh", "/bin/bash", "pty.spawn", "cmd.exe"};
 
 	return holds_one(text, sockets, ELEMENTS(sockets)) &&
 	       holds_one(text, shells, ELEMENTS(shells));

@@ -295,7 +295,7 @@ static bool verb_reads(const struct call *call)
 }
 
 /* What a call does whatever its words are, or by what they are together. */
-static void weigh_rules(struct weighing *weighing, const struct reading *reading)
+static void weigh_rules(struct weighing *weighing, const struct reading *reading, bool always)
 {
 	const struct call *call = reading->call;
 
@@ -306,11 +306,11 @@ static void weigh_rules(struct weighing *weighing, const struct reading *reading
 		bool outdone = !innermost && verb_reads(call);
 
 		for (size_t j = 0; (rule = tool_rule(call->path[i], j)); j++)
-			if ((rule->kind == RULE_ALWAYS &&
-			     !(outdone && !tool_effect(rule->effect)->reason)) ||
-			    (rule->kind == RULE_OTHER && innermost && is_other(reading)) ||
-			    (rule->kind == RULE_BARE && innermost && call->bare) ||
-			    (rule->kind == RULE_TEST && tests[rule->test](call)))
+			if (always ? rule->kind == RULE_ALWAYS &&
+					     !(outdone && !tool_effect(rule->effect)->reason)
+				   : (rule->kind == RULE_OTHER && innermost && is_other(reading)) ||
+					     (rule->kind == RULE_BARE && innermost && call->bare) ||
+					     (rule->kind == RULE_TEST && tests[rule->test](call)))
 				weigh_rule(weighing, reading, rule);
 	}
 }
@@ -367,8 +367,9 @@ static size_t weigh_one(struct weighing *weighing, const struct command *command
 		weigh_effect(weighing, EFFECT_READS);
 		return 0;
 	}
+	weigh_rules(weighing, &reading, true);
 	weigh_words(weighing, &reading);
-	weigh_rules(weighing, &reading);
+	weigh_rules(weighing, &reading, false);
 	if (call.other && !weighing->changes && !weighing->reads)
 		weighing->assessment->unknown = command->argv[call.verbs[call.depth]];
 	if (call.other && command->dynamic)
