@@ -189,7 +189,7 @@ static void no_file_takes_long(void **state)
 	assert_true(text.length < POLICY_LIMIT);
 	assert_int_equal(policy_parse(buffer_text(&text), text.length, "x.yaml", NULL, NULL, NULL),
 			 0);
-	assert_true(monotonic_ns() - start < 2000000000u);
+	assert_true(monotonic_ns() - start < 60000000000ull);
 }
 
 static void the_example_of_everything_is_taken(void **state)
