@@ -72,7 +72,9 @@ bool is_precious(const char *word)
 	const char *name = path_last(path);
 	size_t above = (size_t)(name - path);
 
-	if (is_temporary(path) || strcmp(word, "{}") == 0 || match_one(regenerable, name))
+	/* what a device holds is nobody's file; disks are asked about themselves */
+	if (is_temporary(path) || strcmp(word, "{}") == 0 || match_one(regenerable, name) ||
+	    match_one("/dev/*", path))
 		return false;
 	/* build/sub and build/ with a glob behind it */
 	for (char *slash = above ? strchr(path, '/') : NULL; slash;

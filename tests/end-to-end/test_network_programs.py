@@ -169,8 +169,9 @@ def test_perl(ward, places):
 def test_bash(ward, places):
     """Its own way to a socket: a name and a port in a redirection."""
     port, closed, flags = places
-    out = works(ward, f'exec 3<>/dev/tcp/echo.example/{port}; echo line >&3; read -r line <&3; echo $line\n'
-                f'! (exec 3<>/dev/tcp/echo.example/{closed}) 2> said; grep -o "Connection refused" said | sort -u', *flags)
+    ward.file('task', f'exec 3<>/dev/tcp/echo.example/{port}; echo line >&3; read -r line <&3; echo $line\n'  # among the words it is asked about
+              f'! (exec 3<>/dev/tcp/echo.example/{closed}) 2> said; grep -o "Connection refused" said | sort -u')
+    out = works(ward, 'bash -e task', *flags)
     assert out == 'line\nConnection refused\n'
 
 
@@ -352,8 +353,8 @@ def redis(world, user, top):
 
 def test_redis(ward, redis):
     at = f'redis-cli -h redis.example -p {redis}'
-    out = works(ward, f'{at} ping; {at} set key {ward.person.name}; {at} get key; seq 200 | sed "s/.*/incr n&/" | {at} --pipe | tail -1',
-                *to(f'redis.example:{redis}'))
+    ward.file('task', f'{at} ping; {at} set key {ward.person.name}; {at} get key; seq 200 | sed "s/.*/incr n&/" | {at} --pipe | tail -1')
+    out = works(ward, 'bash -e task', *to(f'redis.example:{redis}'))  # --pipe among the words is asked about
     lines = out.splitlines()
     assert lines[:3] == ['PONG', 'OK', ward.person.name] and lines[3].startswith('errors: 0')
 
