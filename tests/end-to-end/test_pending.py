@@ -177,7 +177,7 @@ def test_a_question_goes_with_whoever_asked(ward, outside):
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_who_was_told_to_end_asks_no_more(ward, outside, number):
     """Also where the command ends in its own way: whether it may try again is no question then."""
-    process = start(ward, f"trap 'exit 3' INT TERM HUP; echo x > {outside}/f; sleep 300")
+    process = start(ward, f"trap 'exit 3' INT TERM HUP; echo x > {outside}/f; sleep 300 & wait")
     waits(ward)
     os.kill(process.pid, number)
     assert ward.finish(process).code == 3
