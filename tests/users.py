@@ -17,7 +17,7 @@ import signal
 import subprocess
 
 PLACE = pathlib.Path('/var/tmp')
-TOGETHER = 6
+TOGETHER = 8
 
 
 def name_of(number):
