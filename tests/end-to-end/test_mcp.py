@@ -113,7 +113,8 @@ def test_run_tells_what_became_of_it(plain):
         assert result['stdout'].startswith(f'{plain.work}\nin') and result['stdout'].endswith('\u00e9')
         assert client.tool('run', argv=['sleep', '300'], timeout=0.5)['timed_out'] is True
         assert plain.result('--session', 's', '--', 'true')['status'] == 0
-        assert client.tool('run', command='grep SigIgn /proc/self/status')['stdout'].split()[1] == '0' * 16
+        ignored = int(client.tool('run', command='grep SigIgn /proc/self/status')['stdout'].split()[1], 16)
+        assert ignored & ~(3 << 31) == 0  # 32 and 33 are the C library's own: posix_spawn leaves them ignored
 
 
 @pytest.mark.parametrize('arguments, text', [
