@@ -97,7 +97,7 @@ def test_hint_can_be_pasted(place):
     directory = place.outside / "a'b $(touch pasted) `touch pasted` ;touch pasted;"
     directory.mkdir()
     place.give(directory)
-    _, said = place.run([place.ward, "run", "--", "sh", "-c", ': > "$0/x"; exit 1', directory])
+    _, said = place.run([place.ward, "run", "--", "sh", "-c", 'echo > "$0/x"; exit 1', directory])
     proposals = [line.split("to allow: ", 1)[1] for line in said.splitlines() if "to allow: " in line]
     assert proposals, said
     for proposal in proposals:
