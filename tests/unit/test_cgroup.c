@@ -231,6 +231,18 @@ static size_t drained(int fd)
 	return sum;
 }
 
+/* Of this very program: the same may run beside it, built otherwise. */
+static const char *own(const char *name)
+{
+	static char text[64];
+	static pid_t program;
+
+	if (!program)
+		program = getpid();
+	snprintf(text, sizeof(text), "%s%d", name, program);
+	return text;
+}
+
 static size_t groups_named(const char *run)
 {
 	const char *const patterns[] = {"/sys/fs/cgroup/ward-%s*", "/sys/fs/cgroup/*/ward-%s*",
@@ -277,14 +289,14 @@ static void freeze_and_thaw(struct cgroup *group)
 static void a_run_is_frozen_and_thawed(void **state _unused_)
 {
 	const struct limits limits = {0};
-	struct cgroup *group = cgroup_make("freeze", &limits, CGROUP_FREEZER, (uid_t)-1);
+	struct cgroup *group = cgroup_make(own("freeze"), &limits, CGROUP_FREEZER, (uid_t)-1);
 
 	if (!group) {
 		assert_int_not_equal(geteuid(), 0);
 		skip();
 	}
 	freeze_and_thaw(group);
-	assert_int_equal(groups_named("freeze"), 0);
+	assert_int_equal(groups_named(own("freeze")), 0);
 }
 
 /* The newer freezer needs no controller, so it is there beside the older one. */
@@ -336,7 +348,7 @@ static void the_unified_freezer_works_too(void **state _unused_)
 static void cpu_time_is_counted_from_the_start(void **state _unused_)
 {
 	const struct limits limits = {.cpu_ns = 1};
-	struct cgroup *group = cgroup_make("cputime", &limits, CGROUP_CPU_TIME, (uid_t)-1);
+	struct cgroup *group = cgroup_make(own("cputime"), &limits, CGROUP_CPU_TIME, (uid_t)-1);
 	struct cgroup_usage usage = {0};
 	pid_t pid;
 
@@ -359,7 +371,7 @@ static void cpu_time_is_counted_from_the_start(void **state _unused_)
 		waitpid(pid, NULL, 0);
 	}
 	cgroup_free(group);
-	assert_int_equal(groups_named("cputime"), 0);
+	assert_int_equal(groups_named(own("cputime")), 0);
 }
 
 static void what_a_killed_run_left_is_swept_away(void **state _unused_)
@@ -371,7 +383,8 @@ static void what_a_killed_run_left_is_swept_away(void **state _unused_)
 
 	pid = fork();
 	if (pid == 0) {
-		group = cgroup_make("killed", &limits, CGROUP_TASKS | CGROUP_FREEZER, (uid_t)-1);
+		group = cgroup_make(own("killed"), &limits, CGROUP_TASKS | CGROUP_FREEZER,
+				    (uid_t)-1);
 		inside = group ? fork() : -1;
 		if (inside == 0)
 			for (;;)
@@ -386,20 +399,20 @@ static void what_a_killed_run_left_is_swept_away(void **state _unused_)
 	waitpid(pid, &status, 0);
 	if (WTERMSIG(status) == SIGTERM)
 		skip();
-	assert_true(groups_named("killed") > 0);
+	assert_true(groups_named(own("killed")) > 0);
 	/* A run that lives keeps its own. */
-	group = cgroup_make("living", &limits, CGROUP_TASKS | CGROUP_FREEZER, (uid_t)-1);
-	assert_int_equal(groups_named("killed"), 0);
-	assert_true(groups_named("living") > 0);
+	group = cgroup_make(own("living"), &limits, CGROUP_TASKS | CGROUP_FREEZER, (uid_t)-1);
+	assert_int_equal(groups_named(own("killed")), 0);
+	assert_true(groups_named(own("living")) > 0);
 	pid = fork();
 	if (pid == 0) {
-		cgroup_free(cgroup_make("other", &limits, CGROUP_TASKS, (uid_t)-1));
-		_exit(groups_named("living") == 0);
+		cgroup_free(cgroup_make(own("other"), &limits, CGROUP_TASKS, (uid_t)-1));
+		_exit(groups_named(own("living")) == 0);
 	}
 	waitpid(pid, &status, 0);
 	assert_int_equal(status, 0);
 	cgroup_free(group);
-	assert_int_equal(groups_named("living"), 0);
+	assert_int_equal(groups_named(own("living")), 0);
 }
 
 int main(void)
