@@ -66,11 +66,11 @@ print('%d passed, %d failed%s' % (count['tests'] - failed - count['skipped'], fa
 endef
 export COUNT
 
-# Tests wait more than they compute, so eight parts go on beside each other, each with a log of its own: the tests through
-# the real program in thirds and the attacks, on the plain build and on the sanitized one. A test through the real program
+# Tests wait more than they compute, so ten parts go on beside each other, each with a log of its own: the tests through
+# the real program in quarters and the attacks, on the plain build and on the sanitized one. A test through the real program
 # that fails in this crowd is run once more, alone, and that counts (tests/again.py); attacks and unit tests are not.
-PARTS = build:end-to-end-2 build:end-to-end-3 build:escape \
-	build-asan:unit build-asan:end-to-end-1 build-asan:end-to-end-2 build-asan:end-to-end-3 build-asan:escape
+PARTS = build:end-to-end-2 build:end-to-end-3 build:end-to-end-4 build:escape build-asan:unit \
+	build-asan:end-to-end-1 build-asan:end-to-end-2 build-asan:end-to-end-3 build-asan:end-to-end-4 build-asan:escape
 both:
 	@$(call build-in,build-asan,$(SANITIZED))
 	@mkdir -p build/reports build-asan/reports
@@ -100,13 +100,14 @@ end-to-end: ## tests through the real program
 	@WARD=$(abspath $(BUILD))/ward timeout -k 10 1800 $(PYTEST) -m 'not soak' \
 		--junitxml=$(BUILD)/reports/end-to-end.xml tests/end-to-end </dev/null
 
-THIRD_1 = $(wildcard tests/end-to-end/test_[a-f]*.py)
-THIRD_2 = $(wildcard tests/end-to-end/test_[g-m]*.py)
-THIRD_3 = $(wildcard tests/end-to-end/test_[n-z]*.py)
+QUARTER_1 = $(wildcard tests/end-to-end/test_[a-f]*.py)
+QUARTER_2 = $(wildcard tests/end-to-end/test_[g-m]*.py)
+QUARTER_3 = $(wildcard tests/end-to-end/test_n*.py)
+QUARTER_4 = $(wildcard tests/end-to-end/test_[o-z]*.py)
 end-to-end-%:
-	@echo "== end-to-end, third $* ($(BUILD))"
+	@echo "== end-to-end, quarter $* ($(BUILD))"
 	@WARD=$(abspath $(BUILD))/ward timeout -k 10 1800 $(PYTEST) -m 'not soak' \
-		--junitxml=$(BUILD)/reports/end-to-end-$*.xml $(THIRD_$*) </dev/null || \
+		--junitxml=$(BUILD)/reports/end-to-end-$*.xml $(QUARTER_$*) </dev/null || \
 		{ status=$$?; test -n "$(AGAIN)" -a $$status = 1; }
 
 escape: ## attack programs, which must fail

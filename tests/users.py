@@ -17,7 +17,7 @@ import signal
 import subprocess
 
 PLACE = pathlib.Path('/var/tmp')
-TOGETHER = 8
+TOGETHER = 10
 
 
 def name_of(number):
