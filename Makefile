@@ -10,16 +10,22 @@ SOAK_FUZZ_SECONDS ?= 600
 # The tests use Debian's python with Debian's pytest, whatever else stands first in PATH.
 PYTHON = /usr/bin/python3 -E -s -B
 PYTEST = $(PYTHON) -m pytest -q -p no:cacheprovider -o 'markers=soak: takes longer than make test may'
+# Tests wait more than they compute, so several files of them go on beside each other.
+WORKERS ?= 3
+BESIDE = --dist loadfile --tx '$(WORKERS)*popen//python=$(PYTHON)'
 
 BUILD ?= build
-SANITIZED = -Dstatic=false -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fno-sanitize-recover=all
+# Undefined behaviour traps (SIGILL) instead of telling what it was: the texts are 7 MB that each start would read, relocate and
+# look through for leaks. Without -fsanitize-undefined-trap-on-error it tells.
+SANITIZED = -Dstatic=false -Db_sanitize=address,undefined -Db_lundef=false -Dc_link_args=-static-libasan \
+	'-Dc_args=-fno-sanitize-recover=all -fsanitize-undefined-trap-on-error'
 # A sanitizer's own exit code must not pass for the command's.
 export ASAN_OPTIONS ?= exitcode=99:detect_stack_use_after_return=1
 export UBSAN_OPTIONS ?= print_stacktrace=1
 
 C_FILES = $(shell find src cmd include examples tests -name '*.[ch]')
 
-.PHONY: all build test both suites unit end-to-end escape replay asan soak bench fuzz format check-format check-includes \
+.PHONY: all build test both suites unit end-to-end escape replay asan soak test-kernels bench fuzz format check-format check-includes \
 	install uninstall clean help
 .DEFAULT_GOAL := build
 
@@ -66,18 +72,19 @@ print('%d passed, %d failed%s' % (count['tests'] - failed - count['skipped'], fa
 endef
 export COUNT
 
-# Tests wait more than they compute, so ten parts go on beside each other, each with a log of its own: the tests through
-# the real program in quarters and the attacks, on the plain build and on the sanitized one. A test through the real program
-# that fails in this crowd is run once more, alone, and that counts (tests/again.py); attacks and unit tests are not.
-PARTS = build:end-to-end-2 build:end-to-end-3 build:end-to-end-4 build:escape build-asan:unit \
-	build-asan:end-to-end-1 build-asan:end-to-end-2 build-asan:end-to-end-3 build-asan:end-to-end-4 build-asan:escape
+# Unit tests first, because a clock tells those that never end from those on a busy machine; then parts that go on beside each
+# other, each with a log of its own: tests through the real program and attacks, on the plain build and on the sanitized one. A test through the real program that fails in this crowd is run once more, alone, and that
+# counts (tests/again.py); attacks and unit tests are not.
+PARTS = build:end-to-end build:escape build-asan:end-to-end build-asan:escape
 both:
 	@$(call build-in,build-asan,$(SANITIZED))
 	@mkdir -p build/reports build-asan/reports
-	@for part in $(PARTS); do \
+	@failed=; $(MAKE) --no-print-directory unit BUILD=build-asan >build-asan/reports/unit.log 2>&1 & sanitized=$$!; \
+		$(MAKE) --no-print-directory unit || failed=yes; wait $$sanitized || failed=yes; cat build-asan/reports/unit.log; \
+		for part in $(PARTS); do \
 		$(MAKE) --no-print-directory $${part#*:} BUILD=$${part%:*} AGAIN=yes >$${part%:*}/reports/$${part#*:}.log 2>&1 & \
-		parts="$$parts $$!"; done; failed=; \
-		for part in unit end-to-end-1 replay; do $(MAKE) --no-print-directory $$part AGAIN=yes || failed=yes; done; \
+		parts="$$parts $$!"; done; \
+		$(MAKE) --no-print-directory replay || failed=yes; \
 		for part in $$parts; do wait $$part || failed=yes; done; \
 		for part in $(PARTS); do cat $${part%:*}/reports/$${part#*:}.log; done; \
 		timeout -k 10 1200 $(PYTHON) tests/again.py build build-asan || failed=yes; test -z "$$failed"
@@ -92,27 +99,19 @@ unit: ## unit tests of the rooms
 	@echo "== unit ($(BUILD))"
 	@mkdir -p $(BUILD)/reports
 	@rm -f $(BUILD)/meson-logs/testlog.junit.xml
-	@timeout -k 10 180 meson test -C $(BUILD) --no-rebuild --suite unit --print-errorlogs --quiet </dev/null; \
+	@timeout -k 10 1800 meson test -C $(BUILD) --no-rebuild --suite unit --num-processes 6 --print-errorlogs --quiet </dev/null; \
 		status=$$?; cp $(BUILD)/meson-logs/testlog.junit.xml $(BUILD)/reports/unit.xml && exit $$status
 
 end-to-end: ## tests through the real program
 	@echo "== end-to-end ($(BUILD))"
-	@WARD=$(abspath $(BUILD))/ward timeout -k 10 1800 $(PYTEST) -m 'not soak' \
-		--junitxml=$(BUILD)/reports/end-to-end.xml tests/end-to-end </dev/null
-
-QUARTER_1 = $(wildcard tests/end-to-end/test_[a-f]*.py)
-QUARTER_2 = $(wildcard tests/end-to-end/test_[g-m]*.py)
-QUARTER_3 = $(wildcard tests/end-to-end/test_n*.py)
-QUARTER_4 = $(wildcard tests/end-to-end/test_[o-z]*.py)
-end-to-end-%:
-	@echo "== end-to-end, quarter $* ($(BUILD))"
-	@WARD=$(abspath $(BUILD))/ward timeout -k 10 1800 $(PYTEST) -m 'not soak' \
-		--junitxml=$(BUILD)/reports/end-to-end-$*.xml $(QUARTER_$*) </dev/null || \
+	@WARD=$(abspath $(BUILD))/ward timeout -k 10 2400 $(PYTEST) $(BESIDE) -m 'not soak' \
+		--junitxml=$(BUILD)/reports/end-to-end.xml tests/end-to-end </dev/null || \
 		{ status=$$?; test -n "$(AGAIN)" -a $$status = 1; }
 
+# Leaks are for the other suites to find: looking for them takes as long as a run.
 escape: ## attack programs, which must fail
 	@echo "== escape ($(BUILD))"
-	@WARD=$(abspath $(BUILD))/ward timeout -k 10 1800 $(PYTEST) -m 'not soak' \
+	@ASAN_OPTIONS=$(ASAN_OPTIONS):detect_leaks=0 WARD=$(abspath $(BUILD))/ward timeout -k 10 2400 $(PYTEST) $(BESIDE) -m 'not soak' \
 		--junitxml=$(BUILD)/reports/escape.xml tests/escape </dev/null
 
 asan: ## the same suites with address and undefined-behaviour sanitizers
@@ -134,15 +133,22 @@ format: ## lay out all C files with clang-format
 
 soak: build ## what takes longer: soak tests, all suites SOAK_ROUNDS (10) times, long fuzzing
 	@tools/dependencies test
-	@WARD=$(abspath build)/ward timeout -k 10 3600 $(PYTEST) -m soak tests/end-to-end tests/escape </dev/null; \
-		status=$$?; test $$status = 0 || test $$status = 5
+	@for suite in tests/end-to-end tests/escape; do \
+		WARD=$(abspath build)/ward timeout -k 10 3600 $(PYTEST) -m soak $$suite </dev/null || exit 1; done
 	@for round in $$(seq $(SOAK_ROUNDS)); do echo "== round $$round"; $(MAKE) --no-print-directory suites || exit 1; done
+	@$(MAKE) --no-print-directory test-kernels
+	@$(MAKE) --no-print-directory fuzz FUZZ_TARGETS='plan policy' FUZZ_SECONDS=$$((3 * $(SOAK_FUZZ_SECONDS)))
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_FUZZ_SECONDS)
+
+test-kernels: ## smoke, limits and attacks on Debian's kernels, in machines that qemu emulates
+	@tools/dependencies kernels
+	@$(MAKE) --no-print-directory build
+	@$(PYTHON) tests/kernels/run.py --build build
 
 # --- fuzzing: tests/fuzz/fuzz_NAME.c is a target, tests/fuzz/corpus/NAME its inputs ----------------------------------
 
 FUZZ_TARGETS = $(sort $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
-FUZZ_CFLAGS = -std=gnu17 -g -O1 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DWARD_VERSION='"fuzz"' -Isrc -Iinclude \
+FUZZ_CFLAGS = -std=gnu17 -g -O1 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DWARD_VERSION='"fuzz"' -DWARD_LIBEXEC='"/nowhere"' -Isrc -Iinclude \
 	-fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_GRAMMAR = build-parts/tree-sitter-bash/src
 FUZZ_OBJECTS = $(patsubst %.c,build-fuzz/%.o,$(shell find src -name '*.c' -not -path 'src/lib/*') $(FUZZ_GRAMMAR)/parser.c $(FUZZ_GRAMMAR)/scanner.c)
@@ -151,45 +157,30 @@ build-fuzz/$(FUZZ_GRAMMAR)/%.o: FUZZ_CFLAGS += -w -I$(FUZZ_GRAMMAR)
 build-fuzz/$(FUZZ_GRAMMAR)/scanner.o: FUZZ_CFLAGS += -DTREE_SITTER_REUSE_ALLOCATOR $(foreach name,scan serialize, \
 	-Dtree_sitter_bash_external_scanner_$(name)=bash_scanner_$(name))
 
-# The same table as in meson.build.
+# What meson.build makes of data and headers, under the same names; whatever is compiled may include it.
+FUZZ_MADE = $(addprefix build-fuzz/,system-calls.h sets-data.h opencode-data.h starter-data.h tools-data.h tools-names.h mcp-data.h web-pages.h \
+	$(patsubst data/profiles/%.yaml,profile-%.h,$(wildcard data/profiles/*.yaml)))
+FUZZ_CFLAGS += -Ibuild-fuzz
+$(FUZZ_OBJECTS): | $(FUZZ_MADE)
 build-fuzz/system-calls.h: tools/system-calls
 	@mkdir -p $(@D)
 	@tools/system-calls clang >$@.new && mv $@.new $@
-build-fuzz/src/sys/calls.o: build-fuzz/system-calls.h
-build-fuzz/src/sys/calls.o: FUZZ_CFLAGS += -Ibuild-fuzz
-
-# The same text as in meson.build.
-build-fuzz/sets-data.h: data/sets.yaml tools/embed
-	@mkdir -p $(@D)
-	@tools/embed data/sets.yaml >$@.new && mv $@.new $@
-build-fuzz/src/decide/sets.o: build-fuzz/sets-data.h
-build-fuzz/src/decide/sets.o: FUZZ_CFLAGS += -Ibuild-fuzz
-build-fuzz/opencode-data.h: data/opencode.js tools/embed
-	@mkdir -p $(@D)
-	@tools/embed $< >$@.new && mv $@.new $@
-build-fuzz/starter-data.h: data/starter.yaml tools/embed
-	@mkdir -p $(@D)
-	@tools/embed $< >$@.new && mv $@.new $@
-build-fuzz/src/serve/setup.o: build-fuzz/opencode-data.h build-fuzz/starter-data.h
-build-fuzz/src/serve/setup.o: FUZZ_CFLAGS += -Ibuild-fuzz
-
 build-fuzz/tools-data.h build-fuzz/tools-names.h: tools/tools-data src/assess/facts.h $(wildcard data/tools/*.yaml)
 	@mkdir -p $(@D)
 	@tools/tools-data $(if $(findstring names,$@),names,tables) src/assess/facts.h data/tools/*.yaml >$@.new && mv $@.new $@
-$(filter build-fuzz/src/assess/%,$(FUZZ_OBJECTS)): build-fuzz/tools-data.h build-fuzz/tools-names.h
-$(filter build-fuzz/src/assess/%,$(FUZZ_OBJECTS)): FUZZ_CFLAGS += -Ibuild-fuzz
-
-build-fuzz/mcp-data.h: data/mcp.json tools/embed
+build-fuzz/web-pages.h: tools/web-pages $(wildcard web/*)
 	@mkdir -p $(@D)
-	@tools/embed data/mcp.json >$@.new && mv $@.new $@
-build-fuzz/src/serve/mcp_tools.o: build-fuzz/mcp-data.h
-build-fuzz/src/serve/mcp_tools.o: FUZZ_CFLAGS += -Ibuild-fuzz
-
+	@tools/web-pages web $$(cat web/pages.list 2>/dev/null) >$@.new && mv $@.new $@
+build-fuzz/sets-data.h: data/sets.yaml
+build-fuzz/opencode-data.h: data/opencode.js
+build-fuzz/starter-data.h: data/starter.yaml
+build-fuzz/mcp-data.h: data/mcp.json
 build-fuzz/profile-%.h: data/profiles/%.yaml tools/embed
 	@mkdir -p $(@D)
 	@tools/embed $< >$@.new && mv $@.new $@
-build-fuzz/src/decide/profiles.o: $(patsubst data/profiles/%.yaml,build-fuzz/profile-%.h,$(wildcard data/profiles/*.yaml))
-build-fuzz/src/decide/profiles.o: FUZZ_CFLAGS += -Ibuild-fuzz
+build-fuzz/%-data.h: tools/embed
+	@mkdir -p $(@D)
+	@tools/embed $(filter-out tools/embed,$^) >$@.new && mv $@.new $@
 
 build-fuzz/%.o: %.c
 	@mkdir -p $(@D)
@@ -201,7 +192,7 @@ build-fuzz/libward.a: $(FUZZ_OBJECTS)
 
 build-fuzz/fuzz_%: tests/fuzz/fuzz_%.c build-fuzz/libward.a
 	@clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MF $@.d -o $@ $< build-fuzz/libward.a \
-		-lcares -ljansson -lsodium -lsqlite3 -lyaml -ltree-sitter -lm -lpthread
+		-lcares -ljansson -lpcre2-8 -lsodium -lsqlite3 -lyaml -lz -ltree-sitter -lm -lpthread
 
 -include $(FUZZ_OBJECTS:.o=.d) $(wildcard build-fuzz/fuzz_*.d)
 
@@ -240,8 +231,12 @@ bench: build ## measure, and write docs/benchmarks.md
 # --- installing -------------------------------------------------------------------------------------------------------
 
 MANDIR = $(DESTDIR)$(PREFIX)/share/man/man1
-COMPLETIONDIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+SHAREDIR = $(DESTDIR)$(PREFIX)/share
+COMPLETIONS = bash-completion/completions/ward zsh/site-functions/_ward fish/vendor_completions.d/ward.fish
 DATADIR = $(DESTDIR)$(PREFIX)/share/ward
+UNITDIR = $(DESTDIR)$(PREFIX)/lib/systemd
+PROFILES = ward ward-restricted
+UNITS = user/ward.service user/ward.socket system/ward.service system/ward-agent.socket system/ward-approver.socket
 
 # The library knows where its program is, so it is made for its prefix.
 install: build ## install under PREFIX (/usr/local), below DESTDIR
@@ -249,13 +244,23 @@ install: build ## install under PREFIX (/usr/local), below DESTDIR
 	@$(call build-in,build,)
 	DESTDIR=$(DESTDIR) meson install -C build --no-rebuild --quiet
 	install -D -m 644 docs/ward.1 $(MANDIR)/ward.1
-	install -D -m 644 completions/ward.bash $(COMPLETIONDIR)/ward
+	install -D -m 644 completions/ward.bash $(SHAREDIR)/$(word 1,$(COMPLETIONS))
+	install -D -m 644 completions/_ward $(SHAREDIR)/$(word 2,$(COMPLETIONS))
+	install -D -m 644 completions/ward.fish $(SHAREDIR)/$(word 3,$(COMPLETIONS))
 	install -D -m 644 data/sets.yaml $(DATADIR)/sets.yaml
+	@for profile in $(PROFILES); do \
+		install -D -m 644 data/apparmor/$$profile $(DATADIR)/apparmor/$$profile && \
+		sed -i 's|@BINDIR@|$(abspath $(PREFIX))/bin|' $(DATADIR)/apparmor/$$profile || exit 1; \
+	done
+	@for unit in $(UNITS); do \
+		install -D -m 644 data/systemd/$$unit $(UNITDIR)/$$unit && \
+		sed -i 's|@BINDIR@|$(abspath $(PREFIX))/bin|' $(UNITDIR)/$$unit || exit 1; \
+	done
 
 uninstall: ## remove what install put there
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/ward lib/libward.a lib/libward.so lib/libward.so.0 lib/libward.so.0.1.0 \
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/ward libexec/ward/ward-post libexec/ward/ward-web lib/libward.a lib/libward.so lib/libward.so.0 lib/libward.so.0.1.0 \
 		lib/pkgconfig/ward.pc include/ward/ward.h)
-	rm -f $(MANDIR)/ward.1 $(COMPLETIONDIR)/ward $(DATADIR)/sets.yaml
+	rm -f $(MANDIR)/ward.1 $(addprefix $(SHAREDIR)/,$(COMPLETIONS)) $(DATADIR)/sets.yaml $(addprefix $(DATADIR)/apparmor/,$(PROFILES)) $(addprefix $(UNITDIR)/,$(UNITS))
 
 clean: ## remove everything that was built
 	rm -rf build build-asan build-fuzz

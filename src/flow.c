@@ -3,6 +3,7 @@
  * -> run -> observed -> (again, with what was missing) -> result -> record. Each stage takes the
  * value that the one before made; only this file and its parts, flow_*.c, know all of them. */
 #include "flow_state.h"
+#include "assess/loss.h"
 #include "assess/radius.h"
 #include "base/buffer.h"
 #include "base/escape.h"
@@ -45,10 +46,6 @@ static int check(const struct request *request, struct error **ret_error)
 {
 	int r;
 
-	if (request->level == LEVEL_CONTAINER) {
-		fail(ret_error, E_USAGE, "level container is not built into this version");
-		return error_hint(ret_error, "use --level restricted");
-	}
 	if (request->level == LEVEL_NONE && request->deny_calls.count) {
 		fail(ret_error, E_USAGE, "system calls cannot be denied without the sandbox");
 		return error_hint(ret_error, "leave out --level none");
@@ -78,43 +75,49 @@ struct decision *flow_decided(struct flow *flow, const char *stage, const char *
 	return decision;
 }
 
-/* The configuration is read once and does not change under the request. Whose word counts is
- * whoever called ward, not whoever the command will run as. */
-int flow_load_policy(const struct request *request, const char *state,
-		     const struct policy **ret_policy, struct error **ret_error)
-{
-	_cleanup_list_ struct list walls = {0};
-	const struct policy_places places = {
-		.workspace = request->workspace,
-		.home = getenv("HOME"),
-		.config_home = getenv("XDG_CONFIG_HOME"),
-		.state = state,
-		.extra = request->policy,
-		.foreign_extra = request->foreign,
-		.profile = request->profile,
-		.uid = geteuid(),
-		.walls = &walls,
-	};
-
-	wall_names(WALLS_ALL, &walls);
-	return policy_current(&places, ret_policy, ret_error);
-}
-
-/* 2. The sandbox is begun at once: what every command needs takes longest. */
-static int begin(struct flow *flow, enum level level, enum network network,
-		 struct error **ret_error)
+static int begin_with(struct flow *flow, enum level level, enum network network, bool whole,
+		      struct error **ret_error)
 {
 	const struct ground ground = {
 		.level = level,
 		.network = network,
 		.uid = flow->identity.uid,
 		.gid = flow->identity.gid,
+		.whole = whole,
 	};
 
 	entry_done(&flow->entry);
 	flow->entry_level = level;
 	flow->entry_network = network;
 	return sandbox_begin(&ground, &flow->entry, ret_error);
+}
+
+static int begin(struct flow *flow, enum level level, enum network network,
+		 struct error **ret_error)
+{
+	return begin_with(flow, level, network, /* whole= */ false, ret_error);
+}
+
+/* 2. The sandbox is begun at once: what every command needs takes longest. What is asked for is a
+ * guess, mostly right; what is judged counts. A namespace of its own takes all rights from init
+ * whatever we have ourselves; where there is none, or we shall be somebody else, it is begun when
+ * we are who the command runs as. */
+static int begin_early(struct flow *flow, struct error **ret_error)
+{
+	const struct request *request = flow->request;
+	struct error *error = NULL;
+	int r;
+
+	if (flow->identity.changes || flow_is_resumed(flow) ||
+	    (request->level == LEVEL_NONE && !request->foreign))
+		return 0;
+	if ((r = identity_leave_groups(ret_error)) < 0)
+		return r;
+	if (begin_with(flow, request->foreign ? LEVEL_RESTRICTED : request->level,
+		       request->foreign ? NETWORK_NONE : request->network, /* whole= */ true,
+		       &error) < 0)
+		error_free(error);
+	return 0;
 }
 
 /* The program that a name would be found as lies where commands can write: what is called git there
@@ -175,7 +178,10 @@ int flow_judge(struct flow *flow, struct error **ret_error)
 		.state = flow->state,
 		.own_state = flow->own_state,
 		.environment = environ,
+		.device = flow->identity.device,
+		.inode = checks_switched_off() & CHECK_BIT(CHECK_PLACE) ? 0 : flow->identity.inode,
 	};
+	const bool safe = flow->safety.mode.safe;
 	const struct matter matter = {
 		.request = flow->request,
 		.plan = &flow->plan,
@@ -186,13 +192,22 @@ int flow_judge(struct flow *flow, struct error **ret_error)
 		.key = flow->key.text,
 		.exact_key = flow->key.exact,
 		/* Looked at only where something could mean it. */
-		.altered = (flow->policy->rule_count || flow->grants.count) &&
+		.altered = (flow->policy->rule_count || flow->grants.count || flow->under_trust) &&
 			   flow_is_altered(flow->request),
 		.own_program = flow->policy->rule_count && flow_is_own_program(flow->request),
 		.grants = &flow->grants,
 		.granted = &flow->granted,
 		.kept = &flow->kept,
 		.answered = flow->answered,
+		.under_trust = flow->under_trust,
+		.trust = flow->trust,
+		.bounds = safe		? &flow->safety.bounds
+			  : flow->token ? &flow->bounds
+					: NULL,
+		.named = safe ? &flow->safety.named : &flow->named,
+		.incident = safe ? flow->safety.mode.incident : NULL,
+		.token = flow->token,
+		.token_expires = flow->powers.ends,
 	};
 	int r;
 
@@ -200,31 +215,66 @@ int flow_judge(struct flow *flow, struct error **ret_error)
 	r = decide(&matter, &flow->verdict, ret_error);
 	if (r < 0)
 		return r;
+	flow_refuse_never(flow);
 	flow->result->verdict = verdict_name(flow->verdict.kind);
 	flow->result->source = flow->verdict.source;
 	return 0;
 }
 
+/* Nothing speaks against it: does it take work with it that was there before the session? */
+static bool look_for_loss(struct flow *flow)
+{
+	const struct request *request = flow->request;
+
+	if (flow->assessment.class != CLASS_SAFE || flow->assessment.only_reads ||
+	    !flow->session.id || !flow->own_state)
+		return false;
+	assess_loss(flow->arena, &flow->plan, request->workspace, request->cwd,
+		    session_began(flow->own_state, flow->session.id), &flow->assessment);
+	return flow->assessment.class != CLASS_SAFE;
+}
+
+/* Inside, the loopback is the sandbox's own, and a server there is the run's. */
+static bool reaches_host_loopback(const struct flow *flow)
+{
+	const struct verdict *verdict = &flow->verdict;
+	bool reaches = verdict->level == LEVEL_NONE || verdict->network == NETWORK_FULL;
+
+	for (size_t i = 0; !reaches && i < flow->assessment.here_count; i++)
+		reaches = host_rules_loopback(&verdict->permissions.hosts,
+					      flow->assessment.here[i]) == HOST_ALLOWED;
+	return reaches;
+}
+
+/* What it changes through the loopback is known when it is known whose that is. */
+static int look_at_loopback(struct flow *flow, struct error **ret_error)
+{
+	if (!flow->assessment.here_count || flow->assessment.class != CLASS_SAFE ||
+	    !reaches_host_loopback(flow))
+		return 0;
+	assess_host_loopback(&flow->assessment);
+	return flow_judge(flow, ret_error);
+}
+
 int flow_look(struct flow *flow, struct error **ret_error)
 {
 	struct decision *decision;
-	int r = 0;
+	bool measured;
+	int r;
 
-	if (flow->session.id) {
-		_cleanup_free_ char *answers = grants_file(flow->own_state, flow->session.id);
-
-		/* Before they are read: see flow_recall. */
-		(void)!stat(answers, &flow->answers);
-	}
 	parse_request(flow->arena, flow->request, &flow->plan);
 	assess_plan(flow->arena, &flow->plan, &flow->assessment);
+	measured = flow->request->workspace && flow->request->cwd &&
+		   (assess_is_kept(&flow->plan, flow->request->workspace, flow->request->cwd,
+				   &flow->assessment) ||
+		    look_for_loss(flow));
 	approval_key_make(flow->request, &flow->plan, &flow->key);
-	if (flow->session.id)
-		r = grants_load(flow->own_state, flow->session.id, &flow->grants, ret_error);
-	if (r < 0 || (r = flow_judge(flow, ret_error)) < 0)
+	flow_look_trust(flow);
+	if ((r = flow_load_grants(flow, ret_error)) < 0 || (r = flow_judge(flow, ret_error)) < 0 ||
+	    (r = look_at_loopback(flow, ret_error)) < 0)
 		return r;
-	if (flow->verdict.kind == VERDICT_ASK && flow->assessment.class != CLASS_SAFE &&
-	    flow->request->workspace && flow->request->cwd)
+	if (!measured && flow->verdict.kind == VERDICT_ASK &&
+	    flow->assessment.class != CLASS_SAFE && flow->request->workspace && flow->request->cwd)
 		assess_damage(&flow->plan, flow->request->workspace, flow->request->cwd,
 			      &flow->assessment);
 	flow_decided(flow, "assess", class_name(flow->assessment.class), "default");
@@ -232,109 +282,9 @@ int flow_look(struct flow *flow, struct error **ret_error)
 	decision = flow_decided(flow, "decide", flow->result->verdict, flow->result->source);
 	if (flow->verdict.grant)
 		decision->grant = strdup(flow->verdict.grant);
+	if (strcmp(flow->result->source, "trust") == 0 && flow->verdict.reason)
+		decision->by = strdup(flow->verdict.reason);
 	return 0;
-}
-
-/* 4. On record before it takes effect. */
-struct event_run flow_event(const struct flow *flow)
-{
-	return (struct event_run){.request = flow->request,
-				  .result = flow->result,
-				  .argv = &flow->prepared.argv,
-				  .session = flow->session.id,
-				  .level = flow->verdict.level,
-				  .policy = flow->policy ? &flow->policy->files : NULL,
-				  .rule = flow->verdict.rule};
-}
-
-/* Takes ownership of body. */
-int flow_record(struct flow *flow, const char *kind, json_t *body, struct error **ret_error)
-{
-	int r = audit_append(flow->audit, kind, flow->result->run, body, ret_error);
-
-	json_decref(body);
-	return r;
-}
-
-int flow_record_start(struct flow *flow, struct error **ret_error)
-{
-	const struct event_run run = flow_event(flow);
-	int r = flow_record(flow, "run.start", event_start(&run), ret_error);
-
-	flow->begun = r == 0;
-	return r;
-}
-
-static void record_end(struct flow *flow)
-{
-	struct error *error = NULL;
-	json_t *body;
-
-	if (!flow->begun)
-		return;
-	body = json_pack("{s:o}", "result", result_summary_to_json(flow->result));
-	if (audit_append(flow->audit, "run.end", flow->result->run, body, &error) < 0) {
-		list_add_printf(&flow->result->warnings,
-				"the end of the run could not be recorded: %s", error->message);
-		if (!flow->result->error)
-			flow->result->error = STEAL(error);
-	}
-	error_free(error);
-	json_decref(body);
-}
-
-/* A command must not be able to make ward's own directories, a policy in them and all, where they
- * are not yet there: what is there can be masked. */
-static int make_own_places(const struct permissions *permissions, struct error **ret_error)
-{
-	for (size_t i = 0; i < permissions->own.count; i++) {
-		const char *path = permissions->own.items[i];
-		bool writable = false;
-		struct stat st;
-		int r;
-
-		for (size_t w = 0; w < permissions->rules.count; w++)
-			writable |= permissions->rules.items[w].access == ACCESS_WRITE &&
-				    path_is_under(path, permissions->rules.items[w].pattern);
-		if (!writable || lstat(path, &st) == 0)
-			continue;
-		r = make_directories(path, 0700);
-		if (r < 0) {
-			fail_errno(ret_error, E_ENGINE, -r, "making %s", path);
-			return error_hint(ret_error,
-					  "it lies in what the command may write, and must be "
-					  "there to be kept from it");
-		}
-	}
-	return 0;
-}
-
-/* The list of everybody on the machine is nobody's business, unless it was asked for by name. */
-static void write_accounts(struct flow *flow)
-{
-	const struct file_rules *rules = &flow->verdict.permissions.rules;
-	struct accounts accounts = {.uid = flow->identity.uid,
-				    .gid = flow->identity.gid,
-				    .name = flow->identity.name ? flow->identity.name
-								: getenv("USER"),
-				    .home = flow->identity.home};
-	struct stat st;
-
-	buffer_done(&flow->users);
-	buffer_done(&flow->groups);
-	if (flow->verdict.level == LEVEL_NONE || stat(flow->request->workspace, &st) < 0)
-		return;
-	accounts.owner = st.st_uid;
-	accounts.owner_group = st.st_gid;
-	accounts_texts(&accounts, &flow->users, &flow->groups);
-	for (size_t i = 0; i < rules->count; i++) {
-		if (rules->items[i].weight != WEIGHT_DEFAULT &&
-		    strcmp(rules->items[i].pattern, "/etc/passwd") == 0)
-			buffer_done(&flow->users);
-		if (rules->items[i].weight != WEIGHT_DEFAULT &&
-		    strcmp(rules->items[i].pattern, "/etc/group") == 0)
-			buffer_done(&flow->groups);
-	}
 }
 
 static bool gives_files(const struct givens *given)
@@ -345,7 +295,18 @@ static bool gives_files(const struct givens *given)
 	return false;
 }
 
-/* 5. The rest of the sandbox: what must be masked is looked for, the run recorded, init told. */
+/* A policy says of files that they are closed: to try one counts against an agent. */
+static bool denies_files(const struct permissions *permissions)
+{
+	for (size_t i = 0; i < permissions->rules.count; i++)
+		if (permissions->rules.items[i].access == ACCESS_DENY &&
+		    permissions->rules.items[i].weight == WEIGHT_SAID)
+			return true;
+	return false;
+}
+
+/* 4. The rest of the sandbox: what must be masked is looked for, the run recorded before it takes
+ * effect (flow_record.c), init told. */
 static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_error)
 {
 	const struct permissions *permissions = &flow->verdict.permissions;
@@ -360,10 +321,10 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	};
 	int r;
 
-	write_accounts(flow);
-
+	flow_write_accounts(flow);
 	*sandbox = (struct sandbox){
 		.cwd = request->cwd,
+		.workspace = permissions->workspace,
 		.writable = &flow->masks.writable,
 		.tmp = flow->session.tmp,
 		.caches = &flow->caches,
@@ -383,13 +344,17 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	};
 	sandbox->trap_messages = flow->verdict.network == NETWORK_RESTRICTED;
 	/* Whoever runs again after a question shall be told exactly what it met. */
-	sandbox->trap_reads = flow->verdict.trace_reads || flow->result->attempt_count > 0;
+	sandbox->trap_reads = flow_follow(flow) || flow->verdict.trace_reads ||
+			      flow->result->attempt_count > 0 ||
+			      (flow->safety.bound && denies_files(permissions));
 	/* What is given call by call lies on a read-only mount, and programs ask before they try.
 	 */
 	sandbox->trap_wishes = flow_may_ask_in_place(flow) || gives_files(&permissions->given);
 	sandbox->trap_programs = flow_judges_programs(flow);
 	flow_limit_sandbox(flow, sandbox);
 	memcpy(sandbox->stdio, flow->streams.stdio, sizeof(sandbox->stdio));
+	if ((r = flow_prepare_container(flow, sandbox, ret_error)) < 0)
+		return r;
 	if (sandbox->terminal)
 		terminal_describe(&flow->streams, &sandbox->modes, &sandbox->window);
 	for (int round = 0; round < SEARCHES; round++) {
@@ -404,15 +369,17 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 			    ? 0
 			    : begin(flow, flow->verdict.level, flow->verdict.network, ret_error);
 		if (r == 0 && flow->verdict.level != LEVEL_NONE)
-			r = make_own_places(permissions, ret_error);
+			r = flow_make_own_places(permissions, ret_error);
 		if (r == 0 && flow->verdict.level != LEVEL_NONE)
 			r = find_masks(&search, &flow->masks, ret_error);
 		if (r == 0)
 			flow_open_caches(flow, sandbox);
 		if (r == 0 && !flow->begun)
-			r = flow_record_start(flow, ret_error);
+			r = flow_begin(flow, ret_error);
 		if (r == 0 && round == 0)
 			r = publish_ports(&permissions->publish, &flow->published, ret_error);
+		if (r == 0)
+			r = flow_check_mode(flow, ret_error);
 		if (r == 0) /* nothing of the command is there yet */
 			cgroup_add(flow->group, flow->entry.init);
 		if (r == 0)
@@ -431,6 +398,10 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	}
 	if (r == 0 && flow->verdict.level != LEVEL_NONE)
 		r = identity_give_up(ret_error);
+	if (r == 0) {
+		masks_number(&flow->masks);
+		flow_forget_hidden_masks(flow);
+	}
 	for (size_t i = 0; i < flow->masks.count; i++)
 		if (mask_hides(&flow->masks.items[i]) && flow->masks.items[i].kind != MASK_TEXT)
 			list_add(&flow->mask_paths, flow->masks.items[i].path);
@@ -442,13 +413,16 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 	return r;
 }
 
-/* 6. The supervisor sees what the command tries, the loop serves what it reads and writes. */
+/* 5. The supervisor sees what the command tries, the loop serves what it reads and writes. */
 static void serve_observer(void *data)
 {
 	struct flow *flow = data;
 
 	observer_serve(flow->observer);
+	flow_weigh_denials(flow);
 	flow_serve_wishes(flow);
+	flow_weigh_denials(flow);
+	flow_tell(flow);
 }
 
 static uint64_t set_aside(void *data)
@@ -465,7 +439,13 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 {
 	const unsigned masked =
 		WALL_BIT(WALL_MOUNT_NAMESPACE) | WALL_BIT(WALL_MASKS) | WALL_BIT(WALL_RUN);
-	struct attendant attendant = {.fd = -1, .serve = serve_observer};
+	struct attendant attendant = {.fd = -1,
+				      .serve = serve_observer,
+				      .data = flow,
+				      .near = flow_note_near,
+				      .tell = flow_tell_lookers,
+				      .begun = note_run,
+				      .look = flow_look_at_mode};
 	int r = 0;
 
 	flow->observed = (struct observed){
@@ -474,7 +454,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.network = flow->entry.network,
 		.root = flow->entry.root,
 		.uid = flow->identity.uid,
-		.init = flow->entry.init,
+		.init = flow->entry.leader,
 		.own_network = flow->entry.walls & WALL_BIT(WALL_NET_NAMESPACE),
 		.no_network = flow->entry.lost & WALL_BIT(WALL_NET_NAMESPACE),
 		.alone = flow->entry.lost & WALL_BIT(WALL_MOUNT_NAMESPACE),
@@ -502,26 +482,28 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.covered = (flow->entry.walls & masked) == masked ? &flow->masks : NULL,
 		.texts = &flow->entry.texts,
 		.masks = &flow->masks,
-		.pidfd = flow->entry.walls & WALL_BIT(WALL_PID_NAMESPACE) ? flow->entry.pidfd : -1,
+		.pidfd = flow->entry.leader_pidfd >= 0 ? flow->entry.leader_pidfd
+			 : flow->entry.walls & WALL_BIT(WALL_PID_NAMESPACE) ? flow->entry.pidfd
+									    : -1,
 		.control = flow->entry.control,
 		.programs = flow_programs(flow),
+		.witness = flow->monitor ? &flow->witness : NULL,
+		.warden = flow_warden(flow),
 		.disk = flow->verdict.limits.disk,
 	};
-	if (flow->entry.walls & WALL_BIT(WALL_TMP) && !list_has(&flow->masks.writable, "/tmp"))
-		areas_add(&flow->masks.areas, "/tmp", STATE_WRITABLE, AREA_PRIVATE);
+	flow_note_tmp(flow);
 	if (flow->entry.listener >= 0 || flow->observed.covered) {
 		r = observer_new(&flow->observed, &flow->observer, ret_error);
-		if (r == 0)
-			attendant = (struct attendant){.fd = observer_fd(flow->observer),
-						       .serve = serve_observer,
-						       .data = flow,
-						       .set_aside = set_aside,
-						       .begun = note_run};
+		if (r == 0) {
+			attendant.fd = observer_fd(flow->observer);
+			attendant.set_aside = set_aside;
+		}
 	}
 	if (r == 0)
 		r = run_serve(&flow->entry, &flow->streams, &flow->verdict.limits, flow->group,
 			      &attendant, outcome, ret_error);
 	flow->run = NULL;
+	flow_forget_lookers(flow);
 	if (flow->observer) /* however it ended */
 		observer_end(flow->observer, &flow->result->warnings);
 	if (flow->verdict.permissions.given.count && flow->entry.listener < 0)
@@ -535,7 +517,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	return r;
 }
 
-/* 7. What became of it. */
+/* 6. What became of it. */
 static int explain_exec(const struct flow *flow, int errnum, struct error **ret_error)
 {
 	const char *program = flow->prepared.argv.items[0];
@@ -566,6 +548,7 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 		list_add(&attempt->masks, flow->mask_paths.items[i]);
 	if (flow->observer) {
 		observer_take_denials(flow->observer, attempt);
+		flow_mark_violations(flow, attempt);
 		observer_unlisted(flow->observer, &beyond, &unread);
 		observer_warn(flow->observer, &result->warnings);
 	}
@@ -585,7 +568,7 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 		return;
 	}
 	outcome_to_result(outcome, result);
-	flow->told_to_end |= outcome->told_to_end;
+	result->told_to_end |= outcome->told_to_end;
 	attempt->exit_code = result->exit_code;
 	result->truncated = capture_take(&flow->streams.captured[0], &result->stdout_);
 	result->truncated |= capture_take(&flow->streams.captured[1], &result->stderr_);
@@ -600,6 +583,7 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 				   "writing the command's %s", i ? "errors" : "output");
 	if (outcome->limit != LIMIT_NONE && !outcome->timed_out)
 		flow_say(flow, "ended: it went past its limit of %s", limit_name(outcome->limit));
+	flow_weigh_limit(flow, outcome->limit);
 	if (outcome->timed_out)
 		fail(&result->error, E_TIMEOUT, "timed out after %g s", seconds);
 }
@@ -612,6 +596,8 @@ static void forget_attempt(struct flow *flow)
 	observer_free(flow->observer);
 	flow->observer = NULL;
 	flow->told_silenced = false;
+	flow->told.denials = 0;
+	flow->safety.judged = 0;
 	publish_done(&flow->published);
 	entry_done(&flow->entry);
 	streams_done(&flow->streams);
@@ -634,10 +620,12 @@ static int attempt(struct flow *flow, struct error **ret_error)
 	struct sandbox sandbox;
 	int r;
 
-	if ((r = way->prepare(flow->request, &flow->verdict.permissions.environment,
+	if ((r = flow_begin_grants(flow, ret_error)) < 0 ||
+	    (r = way->prepare(flow->request, &flow->verdict.permissions.environment,
 			      &flow->prepared, ret_error)) < 0 ||
 	    (r = start(flow, &sandbox, ret_error)) < 0 || (r = run(flow, &outcome, ret_error)) < 0)
 		return r;
+	flow_end_grants(flow);
 	terminal_restore(&flow->streams);
 	flow_warn_limits(flow);
 	conclude(flow, &outcome);
@@ -689,31 +677,67 @@ void flow_find_state(struct flow *flow)
 static int open_everything(struct flow *flow, struct error **ret_error)
 {
 	const struct request *request = flow->request;
-	bool sandboxed = request->level != LEVEL_NONE || request->foreign;
+	bool sandboxed;
 	int r;
 
 	if ((r = check(request, ret_error)) < 0 ||
 	    (r = identity_choose(request->workspace, &flow->identity, ret_error)) < 0 ||
+	    (r = flow_check_place(flow, ret_error)) < 0 || (r = begin_early(flow, ret_error)) < 0 ||
 	    (r = state_directory(&flow->state, ret_error)) < 0 ||
 	    (r = state_directory_make(flow->state, ret_error)) < 0 ||
 	    (r = audit_open(flow->state, &flow->audit, ret_error)) < 0 ||
 	    (r = flow_load_policy(request, flow->state, &flow->policy, ret_error)) < 0 ||
+	    (r = flow_take_token(flow, ret_error)) < 0 ||
 	    (r = streams_open(request, ways[request->mode].streams, &flow->streams, ret_error)) < 0)
 		return r;
 	flow_find_state(flow);
+	if ((r = flow_find_mode(flow, ret_error)) < 0)
+		return r;
+	sandboxed = request->level != LEVEL_NONE || request->foreign || flow->safety.mode.safe;
 	flow_open_queue(flow);
+	flow_start_listeners(flow);
+	flow_keep_key(flow);
+	flow_start_deliverer(flow);
 	flow_make_group(flow, sandboxed);
 	if (sandboxed &&
 	    ((r = identity_become(&flow->identity, geteuid() == 0 && flow_is_attended(flow),
 				  ret_error)) < 0))
 		return r;
-	/* A guess, mostly right; what is judged counts. */
-	if ((r = begin(flow, request->foreign ? LEVEL_RESTRICTED : request->level,
+	if (flow->entry.init <= 0 && !flow_is_resumed(flow) &&
+	    (r = begin(flow, request->foreign ? LEVEL_RESTRICTED : request->level,
 		       request->foreign ? NETWORK_NONE : request->network, ret_error)) < 0)
 		return r;
-	return sandboxed ? session_open(flow->own_state, request->session, request->agent,
-					&flow->session, ret_error)
-			 : 0;
+	if (sandboxed && (r = session_open(flow->own_state, request->session, request->agent,
+					   &flow->session, ret_error)) < 0)
+		return r;
+	return flow_enter_mode(flow, sandboxed, ret_error);
+}
+
+/* What the policy refuses, and the way on: where it is refused only because nobody may be asked,
+ * what would spare the question. */
+static int refuse(struct flow *flow, struct error **ret_error)
+{
+	const struct verdict *verdict = &flow->verdict;
+	bool unasked = verdict->approval == APPROVAL_NEVER && !flow->request->token &&
+		       !verdict->incident && strcmp(verdict->source, "default") == 0;
+	_cleanup_free_ char *rule = unasked ? flow_rule_hint(flow) : NULL;
+
+	fail(ret_error, E_REJECTED, "refused: %s", verdict->reason);
+	if (unasked && list_has(&verdict->wanted, "unsandboxed"))
+		return error_hint(ret_error,
+				  "the approval policy is never, so nobody is asked: if it is "
+				  "meant, say so yourself: --level none");
+	if (unasked)
+		return error_hint(ret_error,
+				  "the approval policy is never, so nobody is asked: permit it by "
+				  "a rule in ~/.config/ward/ward.yaml: {%s, do: allow}",
+				  rule);
+	if (verdict->rule)
+		return error_hint(ret_error,
+				  "that is the rule at %s; if it is meant, a person changes the "
+				  "rule, or runs it without ward",
+				  verdict->rule);
+	return error_hint(ret_error, "if it is meant, a person runs it without ward");
 }
 
 static int carry_out(struct flow *flow, struct error **ret_error)
@@ -725,18 +749,12 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 	input_mark(&flow->input);
 	if ((r = open_everything(flow, ret_error)) < 0 || (r = flow_look(flow, ret_error)) < 0)
 		return r;
-	if (flow->verdict.level == LEVEL_CONTAINER) {
-		fail(ret_error, E_POLICY,
-		     "the policy asks for level container, which is not built into "
-		     "this version");
-		return error_hint(ret_error, "use level: restricted");
-	}
-	if (flow->verdict.kind == VERDICT_ASK && (r = flow_ask_first(flow, ret_error)) < 0)
+	if ((r = flow_ask_before(flow, ret_error)) < 0)
 		return r;
 	if (flow->verdict.kind == VERDICT_DENY) {
 		(void)flow_record_start(flow, ret_error);
-		fail(ret_error, E_REJECTED, "refused: %s", flow->verdict.reason);
-		return error_hint(ret_error, "if it is meant, a person runs it without ward");
+		flow_weigh_verdict(flow);
+		return refuse(flow, ret_error);
 	}
 	if (flow->verdict.level == LEVEL_NONE) {
 		flow_say(flow, "running without the sandbox (%s)",
@@ -754,13 +772,14 @@ static int carry_out(struct flow *flow, struct error **ret_error)
 		r = again(flow, ret_error);
 	if (r < 0)
 		return r;
-	explain_denials(flow->request, &flow->verdict.permissions.never, flow->result,
-			&flow->result->attempts[flow->result->attempt_count - 1], &notices);
+	explain_denials(flow->request, &flow->verdict.permissions.never, &flow->unsaid,
+			flow->result, &flow->result->attempts[flow->result->attempt_count - 1],
+			&notices);
 	for (size_t i = 0; i < notices.count; i++)
 		flow_say(flow, "%s", notices.items[i]);
 	if (flow->session.fresh) {
 		session_sweep(flow->own_state); /* a new one begins: others may have ended */
-		cache_sweep(flow->own_state);
+		cache_sweep_at_times(flow->own_state);
 	}
 	return 0;
 }
@@ -778,10 +797,13 @@ void flow_run(const struct request *request, const struct audience *audience,
 		flow.approver = audience->approver;
 	id_make(run_id);
 	ret_result->run = strdup(run_id);
-	if (carry_out(&flow, &error) < 0) {
+	if (carry_out(&flow, &error) == 0)
+		flow_end_trust(&flow);
+	else {
 		error_free(ret_result->error);
 		ret_result->error = STEAL(error);
 	}
-	record_end(&flow);
+	flow_end_monitor(&flow);
+	flow_record_end(&flow);
 	flow_done(&flow);
 }

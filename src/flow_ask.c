@@ -19,11 +19,53 @@ enum { ATTEMPTS = 8 };
 static const char *const answer_names[] = {[ANSWER_NOBODY] = "nobody",
 					   [ANSWER_APPROVE] = "approve",
 					   [ANSWER_DENY] = "deny",
-					   [ANSWER_ABORT] = "abort"};
+					   [ANSWER_ABORT] = "abort",
+					   [ANSWER_DEFER] = "defer"};
 static const char *const scope_names[] = {[SCOPE_ONCE] = "once",
 					  [SCOPE_SESSION] = "session",
 					  [SCOPE_TIME] = "time",
 					  [SCOPE_ALWAYS] = "always"};
+
+/* What was said, for whoever asked to read. */
+static void note_approval(struct flow *flow, const struct answer *answer, const struct list *grants,
+			  struct decision *decision)
+{
+	bool yes = answer->kind == ANSWER_APPROVE;
+	struct said *approval = &decision->approval;
+
+	approval->given = true;
+	approval->granted = yes;
+	approval->monitored = yes && answer->monitor;
+	approval->reason = answer->reason ? strdup(answer->reason) : NULL;
+	approval->seconds = answer->scope == SCOPE_TIME ? answer->seconds : 0;
+	for (size_t i = 0; yes && i < grants->count; i++)
+		if (strncmp(grants->items[i], "connect ", 8) == 0)
+			list_add(&approval->domains, grants->items[i] + 8);
+	if (yes && answer->reason) {
+		_cleanup_buffer_ struct buffer text = {0};
+
+		buffer_add_text(&text, "approved, with the words: ");
+		escape_for_terminal(&text, answer->reason, strlen(answer->reason));
+		list_add(&flow->remarks, buffer_text(&text));
+	}
+}
+
+/* Where an answer comes from. */
+static const char *source_of(const struct answer *answer)
+{
+	return answer->by_tier					     ? "trust"
+	       : answer->kind == ANSWER_NOBODY || answer->by_default ? "default"
+								     : "person";
+}
+
+static void note_tier(json_t *body, const struct ask *question, const char *source)
+{
+	if (!question->tier)
+		return;
+	json_object_set_new(body, "tier", json_string(question->tier));
+	if (source)
+		json_object_set_new(body, "source", json_string(source));
+}
 
 /* On record, remembered, and among the decisions; only then does it take effect. */
 static int settle(struct flow *flow, const char *stage, const struct ask *question,
@@ -38,44 +80,61 @@ static int settle(struct flow *flow, const char *stage, const struct ask *questi
 	bool kept = answer->kind != ANSWER_NOBODY &&
 		    (answer->scope == SCOPE_SESSION || answer->scope == SCOPE_TIME);
 	struct decision *decision;
+	struct moment now;
 	char id[ID_TEXT];
 	int r = 0;
 
 	id_make(id);
-	if (answer->scope == SCOPE_TIME)
-		answer->expires = time(NULL) + (int64_t)answer->seconds;
+	if (answer->scope == SCOPE_TIME) {
+		moment_now(&now);
+		moment_at(now.wall + (int64_t)answer->seconds, &now, &answer->expires);
+	}
 
 	if (answer->unsandboxed && !list_has(grants, "unsandboxed"))
 		list_add(grants, "unsandboxed");
-	if (r == 0)
-		r = flow_record(
-			flow, "answer",
-			event_answer(
-				answer_names[answer->kind],
-				answer->kind == ANSWER_NOBODY ? NULL : scope_names[answer->scope],
-				answer->by, answer->reason,
-				answer->kind == ANSWER_APPROVE ? grants : NULL, kept ? id : NULL,
-				question->domains && answer->kind == ANSWER_APPROVE
-					? &answer->domains
-					: NULL),
-			ret_error);
+	if (r == 0) {
+		json_t *body = event_answer(
+			answer_names[answer->kind],
+			answer->kind == ANSWER_NOBODY ? NULL : scope_names[answer->scope],
+			answer->by, answer->reason, answer->kind == ANSWER_APPROVE ? grants : NULL,
+			kept ? id : NULL,
+			question->domains && answer->kind == ANSWER_APPROVE ? &answer->domains
+									    : NULL);
+
+		note_tier(body, question, source_of(answer));
+		if (answer->question)
+			json_object_set_new(body, "question", json_string(answer->question));
+		r = flow_record(flow, "answer", body, ret_error);
+	}
 	if (r == 0 && answer->kind != ANSWER_NOBODY && answer->scope == SCOPE_ALWAYS)
 		r = answer_keep_always(answer, question, ret_error);
 	else if (r == 0 && kept)
 		r = answer_keep(answer, question, key, flow->own_state, id, ret_error);
 	if (r < 0)
 		return r;
-	decision = flow_decided(flow, stage, answer->kind == ANSWER_APPROVE ? "allow" : "deny",
-				answer->kind == ANSWER_NOBODY ? "default" : "person");
+	decision = flow_decided(flow, stage,
+				answer->kind == ANSWER_APPROVE ? "allow"
+				: answer->kind == ANSWER_DEFER ? "ask"
+							       : "deny",
+				source_of(answer));
 	decision->by = answer->by ? strdup(answer->by) : NULL;
 	decision->scope = answer->kind == ANSWER_NOBODY ? NULL : strdup(scope_names[answer->scope]);
 	decision->grant = kept ? strdup(id) : NULL;
+	if (answer->kind != ANSWER_NOBODY)
+		note_approval(flow, answer, grants, decision);
+	flow->told.decisions = flow->result->decision_count; /* by the answer's record */
 	if (kept) {
 		answer->grant = strdup(id);
 		flow_recall(flow);
+		if (answer->kind == ANSWER_APPROVE &&
+		    (r = flow_spend_grant(flow, id, ret_error)) < 0)
+			return r;
 	}
 	if (answer->kind != ANSWER_APPROVE)
 		return 0;
+	/* Who wanted it followed has said yes to nothing else. */
+	if (answer->monitor && (r = flow_monitor(flow, answer->by, ret_error)) < 0)
+		return r;
 	flow->answered = true;
 	for (size_t i = 0; i < grants->count; i++) {
 		if (!list_has(&flow->granted, grants->items[i]))
@@ -100,15 +159,16 @@ bool flow_is_attended(const struct flow *flow)
 {
 	const struct approver *approver = approver_of(flow);
 
-	return approver->is_there(approver->data);
+	/* Who that is a question's route says. */
+	return approver->is_there(approver->data) || routes_wait(flow->policy);
 }
 
 void flow_open_queue(struct flow *flow)
 {
 	flow->queue = (struct queue){.state = flow->own_state,
 				     .run = flow->result->run,
-				     .patience_ns = flow->request->wait_ns ? flow->request->wait_ns
-									   : flow->policy->wait_ns};
+				     .request = flow->request,
+				     .patience_ns = flow_patience(flow)};
 	flow->queued = queue_approver(&flow->queue);
 }
 
@@ -144,8 +204,9 @@ static char *shown_reason(const struct request *request)
 
 bool flow_may_ask_in_place(const struct flow *flow)
 {
-	return flow->verdict.level == LEVEL_RESTRICTED && approve_missing(flow->verdict.approval) &&
-	       flow_is_attended(flow);
+	/* A name outside of what is mounted means another file here than inside. */
+	return flow->verdict.level != LEVEL_NONE && !flow_has_own_root(flow) &&
+	       approve_missing(flow->verdict.approval) && flow_is_attended(flow);
 }
 
 /* What was chosen may be wider or narrower: from here on that is what was asked for. */
@@ -171,14 +232,48 @@ static void take_domains(const struct answer *answer, struct list *grants)
 	*grants = taken;
 }
 
+/* Less than was asked for. Checked where the answer was read, and here once more: what takes effect
+ * is what was compared. */
+static int take_edited(const struct ask *question, const struct answer *answer, struct list *grants,
+		       struct error **ret_error)
+{
+	struct list taken = {0};
+	int r = ask_is_editable(question)
+			? answer_edit(&answer->grants, question->workspace, grants,
+				      /* needed= */ NULL, &taken, ret_error)
+			: fail(ret_error, E_INPUT, "what was asked for cannot be edited");
+
+	if (r < 0)
+		return r;
+	list_done(grants);
+	*grants = taken;
+	return 0;
+}
+
+static int record_ask(struct flow *flow, const char *stage, bool kind, const struct ask *question,
+		      struct error **ret_error)
+{
+	const struct event_run run = flow_event(flow);
+	json_t *body = event_ask(&run, stage, question->why, question->refused, question->grants);
+
+	note_tier(body, question, /* source= */ NULL);
+	if (question->opinion)
+		json_object_set_new(body, "opinion", opinion_to_json(question->opinion));
+	offers_note(flow, kind, question, body);
+	return flow_record(flow, "ask", body, ret_error);
+}
+
 int flow_put(struct flow *flow, const char *stage, struct ask *question, struct list *grants,
 	     struct answer *ret_answer, struct error **ret_error)
 {
 	const struct request *request = flow->request;
 	const struct approver *approver = approver_of(flow);
-	const struct event_run run = flow_event(flow);
 	_cleanup_free_ char *command = shown_command(request), *reason = shown_reason(request);
 	_cleanup_(offers_done) struct offers rules = {0};
+	_cleanup_(routed_done) struct routed routed = {0};
+	_cleanup_background_ struct background background = {0};
+	_cleanup_second_ struct second second = {0};
+	struct assessment given;
 	/* Without the sandbox a yes means this command and no other; so it does for code with a
 	 * network. */
 	bool kind = flow->key.covers && !flow_is_altered(flow->request) && !question->operation &&
@@ -188,34 +283,71 @@ int flow_put(struct flow *flow, const char *stage, struct ask *question, struct 
 	if (!question->command)
 		question->command = command;
 	question->cwd = request->cwd;
+	question->workspace = request->workspace;
 	question->agent = request->agent;
 	question->session = flow->session.id;
 	question->tool = request->tool;
 	question->call_id = request->call_id;
 	question->turn = request->turn;
 	question->reason = reason;
-	question->assessment = &flow->assessment;
 	question->grants = grants;
+	flow_weigh_grants(flow, question, &given);
+	question->may_defer = flow_may_defer(flow);
 	question->covers = !flow->session.id ? NULL
 			   : kind	     ? flow->key.covers
 					     : "exactly this command";
+	if (flow_weigh_gap(flow, question, approver, &second, ret_answer)) {
+		r = record_ask(flow, stage, kind, question, ret_error);
+		if (r == 0)
+			r = settle(flow, stage, question, ret_answer, grants, ret_error);
+		if (r == 0)
+			flow_tell_tier(flow, question, ret_answer, grants);
+		return r;
+	}
+	flow_route(flow, question, grants, &routed);
+	approver = flow_routed_approver(flow, question, approver);
 	if (!approver->is_there(approver->data)) {
 		*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
 		return 0;
 	}
+	if (!(approver == &flow->queued && flow_is_queued(flow)))
+		flow_ask_opinion(flow, question, approver, &second);
+	if (question->assessment != routed.assessment) {
+		/* Which has made the risk greater: others may have to answer. */
+		flow_route(flow, question, grants, &routed);
+		approver = flow_routed_approver(flow, question, approver);
+	}
 	if (!question->operation && !list_has(grants, "unsandboxed") && !flow->identity.changes)
 		offers_find(flow, kind, question, &rules);
-	r = flow_record(flow, "ask",
-			event_ask(&run, stage, question->why, question->refused, grants),
-			ret_error);
-	if (r == 0)
+	r = record_ask(flow, stage, kind, question, ret_error);
+	flow_find_background(flow, question, &background);
+	question->background = &background;
+	if (r == 0 && approver == &flow->queued && flow_is_queued(flow))
+		*ret_answer =
+			(struct answer){.kind = ANSWER_DEFER, .by = strdup("the session's policy")};
+	else if (r == 0)
 		r = approver->ask(approver->data, question, ret_answer, ret_error);
+	if (r == 0)
+		flow_answer_silence(flow, question, grants, ret_answer);
+	if (r == 0)
+		r = flow_check_policy(flow, ret_answer, ret_error);
+	/* It may have been given to the question as it was put before. */
+	if (r == 0 && ret_answer->extent >= MAX(question->extent_count, (size_t)1))
+		r = fail(ret_error, E_REJECTED, "the answer is to more than is asked by now");
 	/* A no is to what was wanted. */
 	if (r == 0 && ret_answer->kind == ANSWER_APPROVE && ret_answer->extent != question->extent)
 		take_extent(question, ret_answer->extent, grants);
+	if (r == 0 && ret_answer->kind == ANSWER_APPROVE && ret_answer->grants.count)
+		r = take_edited(question, ret_answer, grants, ret_error);
 	if (r == 0 && question->domains)
 		take_domains(ret_answer, grants);
-	return r < 0 ? r : settle(flow, stage, question, ret_answer, grants, ret_error);
+	if (r == 0)
+		r = settle(flow, stage, question, ret_answer, grants, ret_error);
+	if (r == 0)
+		flow_tell_tier(flow, question, ret_answer, grants);
+	if (r == 0)
+		flow_answer_trust(flow, question, ret_answer, grants);
+	return r;
 }
 
 static int reject(struct flow *flow, const struct answer *answer, struct error **ret_error)
@@ -224,6 +356,10 @@ static int reject(struct flow *flow, const struct answer *answer, struct error *
 	_cleanup_buffer_ struct buffer what = {0};
 	_cleanup_free_ char *rule = NULL;
 
+	if (answer->by_tier) {
+		fail(ret_error, E_REJECTED, "refused: %s", answer->reason);
+		return error_hint(ret_error, "ask for something else, or for less");
+	}
 	if (answer->kind != ANSWER_NOBODY) {
 		fail(ret_error, E_REJECTED, "exec command rejected by user%s%s",
 		     answer->reason ? ": " : "", answer->reason ? answer->reason : "");
@@ -247,6 +383,9 @@ static int reject(struct flow *flow, const struct answer *answer, struct error *
 	if (list_has(&flow->verdict.wanted, "unsandboxed"))
 		return error_hint(ret_error,
 				  "run it from a terminal, or say so yourself: --level none");
+	if (list_has(&flow->verdict.wanted, "container"))
+		return error_hint(ret_error,
+				  "run it from a terminal, or say so yourself: --level container");
 	rule = flow_rule_hint(flow);
 	return error_hint(ret_error,
 			  "run it from a terminal, or with --wait 10m and answer by `ward "
@@ -265,8 +404,10 @@ static int take_asked(struct flow *flow, struct error **ret_error)
 	_cleanup_list_ struct list grants = {0};
 	int r;
 
-	if (!flow->request->asked || !asked_take(flow->state, flow->request->asked, flow->key.exact,
-						 &flow->verdict.wanted, &by))
+	/* Whoever sits before that program has proven nothing that a route could go by. */
+	if (!flow->request->asked || flow_has_route(flow, &flow->verdict.wanted) ||
+	    !asked_take(flow->state, flow->request->asked, flow->key.exact, &flow->verdict.wanted,
+			&by))
 		return 0;
 	answer.by = by;
 	for (size_t i = 0; i < flow->verdict.wanted.count; i++)
@@ -306,16 +447,31 @@ int flow_ask_first(struct flow *flow, struct error **ret_error)
 	for (size_t i = 0; i < domains.count; i++)
 		list_add_printf(&grants, "connect %s", domains.items[i]);
 	r = flow_put(flow, "ask", &question, &grants, &answer, ret_error);
-	if (r == 0 && answer.kind != ANSWER_APPROVE) {
-		flow->result->verdict = verdict_name(VERDICT_DENY);
-		flow->result->source = answer.kind == ANSWER_NOBODY ? "default" : "person";
-		(void)flow_record_start(flow, ret_error);
-		r = reject(flow, &answer, ret_error);
-	} else if (r == 0) {
-		r = flow_judge(flow, ret_error); /* with what was answered */
-		flow->result->source = "person";
-	}
+	if (r == 0)
+		r = flow_take_first(flow, &answer, ret_error);
 	answer_done(&answer);
+	return r;
+}
+
+int flow_take_first(struct flow *flow, struct answer *answer, struct error **ret_error)
+{
+	int r;
+
+	if (answer->kind == ANSWER_DEFER) {
+		flow->result->verdict = verdict_name(VERDICT_ASK);
+		flow->result->source = "person";
+		(void)flow_record_start(flow, ret_error);
+		flow->defer_seconds = answer->seconds;
+		return flow_defer(flow, answer->question, NULL, NULL, ret_error);
+	}
+	if (answer->kind != ANSWER_APPROVE) {
+		flow->result->verdict = verdict_name(VERDICT_DENY);
+		flow->result->source = source_of(answer);
+		(void)flow_record_start(flow, ret_error);
+		return reject(flow, answer, ret_error);
+	}
+	r = flow_judge(flow, ret_error); /* with what was answered */
+	flow->result->source = source_of(answer);
 	return r;
 }
 
@@ -348,9 +504,10 @@ static bool holds_refused(const struct flow *flow, const char *permission)
 	return false;
 }
 
-/* Again, with exactly what was missing, or where that is chosen without the sandbox. */
+/* Again, with exactly what was missing, or where that is chosen at the next level. */
 static bool can_ask_again(struct flow *flow, struct list *missing, struct list *refused)
 {
+	const char *next = flow_next_permission(flow);
 	const struct result *result = flow->result;
 	const struct attempt *attempt = &result->attempts[result->attempt_count - 1];
 	struct list *kept = &flow->asked;
@@ -360,7 +517,7 @@ static bool can_ask_again(struct flow *flow, struct list *missing, struct list *
 
 	if (flow->verdict.level == LEVEL_NONE || result->error || result->timed_out ||
 	    result->limit != LIMIT_NONE || (result->exit_code == 0 && !result->signal) ||
-	    flow->told_to_end || was_interrupted(result) || result->attempt_count >= ATTEMPTS ||
+	    result->told_to_end || was_interrupted(result) || result->attempt_count >= ATTEMPTS ||
 	    flow->told_silenced || /* which was a no to all the rest */
 	    !approve_missing(flow->verdict.approval))
 		return false;
@@ -374,11 +531,9 @@ static bool can_ask_again(struct flow *flow, struct list *missing, struct list *
 			new = true;
 		}
 	}
-	if (missing->count == 0 && beyond > 0 &&
-	    approve_unsandboxed(flow->verdict.approval, flow->request->sandbox) &&
-	    !list_has(kept, "unsandboxed")) {
-		list_add(missing, "unsandboxed");
-		list_add(kept, "unsandboxed");
+	if (missing->count == 0 && beyond > 0 && next && !list_has(kept, next)) {
+		list_add(missing, next);
+		list_add(kept, next);
 		new = true;
 	}
 	return new;
@@ -397,9 +552,24 @@ static int conclude_wishes(struct flow *flow, struct error **ret_error)
 	return flow->aborted ? reject(flow, &(struct answer){.kind = ANSWER_ABORT}, ret_error) : 0;
 }
 
+/* Reasons are somebody's words, and commands an agent's. */
+static void say_no(struct flow *flow, const struct answer *answer)
+{
+	_cleanup_buffer_ struct buffer reason = {0};
+
+	if (answer->reason)
+		escape_for_terminal(&reason, answer->reason, strlen(answer->reason));
+	if (answer->by_tier)
+		flow_say(flow, "refused: %s", buffer_text(&reason));
+	else if (answer->kind == ANSWER_DENY)
+		flow_say(flow, "exec command rejected by user%s%s", reason.length ? ": " : "",
+			 buffer_text(&reason));
+}
+
 int flow_escalate(struct flow *flow, struct error **ret_error)
 {
 	_cleanup_list_ struct list missing = {0}, refused = {0};
+	_cleanup_(extents_done) struct extents levels = {0};
 	struct attempt *attempt = &flow->result->attempts[flow->result->attempt_count - 1];
 	const struct list *never = &flow->verdict.permissions.never;
 	struct answer answer = {0};
@@ -407,8 +577,10 @@ int flow_escalate(struct flow *flow, struct error **ret_error)
 	int r;
 
 	r = conclude_wishes(flow, ret_error);
-	if (r < 0)
-		return r;
+	if (r == 0)
+		r = flow_defer_wishes(flow, ret_error);
+	if (r != 0)
+		return MIN(r, 0);
 	if (!can_ask_again(flow, &missing, &refused) || !flow_is_attended(flow))
 		return 0;
 	if (!input_rewind(&flow->streams, &flow->input)) {
@@ -416,27 +588,30 @@ int flow_escalate(struct flow *flow, struct error **ret_error)
 		return 0;
 	}
 	question.why = "the sandbox refused what it needs";
-	question.retry_reason = list_has(&missing, "unsandboxed")
-					? "command failed; retry without sandbox?"
-					: "command failed; retry with what it was refused?";
-	question.may_unsandbox =
-		!list_has(&missing, "unsandboxed") &&
-		approve_unsandboxed(flow->verdict.approval, flow->request->sandbox);
+	question.retry_reason = flow_retry(&missing)->asked;
+	flow_offer_level(flow, &missing, &question, &levels);
+	r = flow_record_attempt(flow, ret_error);
+	if (r < 0)
+		return r;
 	r = flow_put(flow, "retry", &question, &missing, &answer, ret_error);
 	if (r == 0 && answer.kind == ANSWER_ABORT) {
 		r = reject(flow, &answer, ret_error);
 	} else if (r == 0 && answer.kind != ANSWER_APPROVE) {
-		explain_mark(attempt, never, &missing, "denied");
-		if (answer.kind == ANSWER_DENY)
-			flow_say(flow, "exec command rejected by user%s%s",
-				 answer.reason ? ": " : "", answer.reason ? answer.reason : "");
+		explain_mark(attempt, never, &missing, "denied", flow_unsaid_why(&answer),
+			     &flow->unsaid);
+		if (!flow_unsaid_why(&answer))
+			flow_note_nos(flow, &missing);
+		flow->defer_seconds = answer.seconds;
+		if (answer.kind == ANSWER_DEFER)
+			r = flow_defer(flow, answer.question, &missing, &refused, ret_error);
+		say_no(flow, &answer);
 	} else if (r == 0) {
-		bool out = list_has(&missing, "unsandboxed");
-
-		explain_mark(attempt, never, &missing, "granted");
+		explain_mark(attempt, never, &missing, "granted", NULL, NULL);
+		/* Nobody has been asked for it there. */
+		if (list_has(&missing, "container"))
+			list_done(&flow->asked);
 		flow_say(flow, "Execution failed: %s", refused.items[0]);
-		flow_say(flow, out ? "retrying command without sandbox"
-				   : "retrying command with more permissions");
+		flow_say(flow, "%s", flow_retry(&missing)->said);
 		r = 1;
 	}
 	answer_done(&answer);

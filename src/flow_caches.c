@@ -3,7 +3,10 @@
 #include "flow_state.h"
 #include "base/path.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* It is there, in the home as that really is and without a link in it, a directory or a file of
  * this user's. */
@@ -62,6 +65,27 @@ static bool only_reads(const struct flow *flow)
 	return flow->assessment.only_reads;
 }
 
+/* As the tool would make it: empty, the user's alone. No link is followed on the way. Without it
+ * the tool gets no layer, and says what it could not do. */
+static void make_cache(const char *home, const char *path)
+{
+	_cleanup_close_ int at = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_free_ char *below = strdup(path + strlen(home));
+	char *rest = below;
+
+	for (char *part = strsep(&rest, "/"); at >= 0 && part; part = strsep(&rest, "/")) {
+		int next;
+
+		if (!part[0])
+			continue;
+		if (mkdirat(at, part, 0700) < 0 && errno != EEXIST)
+			return;
+		next = openat(at, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		close_fd(&at);
+		at = next;
+	}
+}
+
 void flow_open_caches(struct flow *flow, struct sandbox *sandbox)
 {
 	const struct list *wanted = &flow->verdict.permissions.caches;
@@ -72,10 +96,13 @@ void flow_open_caches(struct flow *flow, struct sandbox *sandbox)
 	list_done(&flow->caches);
 	if (wanted->count == 0 || path_real(home, real_home, &st) < 0)
 		return;
-	for (size_t i = 0; i < wanted->count && flow->caches.count < CACHES_MOST; i++)
+	for (size_t i = 0; i < wanted->count && flow->caches.count < CACHES_MOST; i++) {
+		if (list_has(&flow->verdict.permissions.needed_caches, wanted->items[i]))
+			make_cache(home, wanted->items[i]);
 		if (is_ours(wanted->items[i], home, real_home, real) && !is_replaced(real) &&
 		    !is_disturbed(&flow->masks, real))
 			list_add(&flow->caches, real);
+	}
 	if (flow->caches.count == 0)
 		return;
 	flow->caches_read_only = only_reads(flow);

@@ -23,10 +23,15 @@ void flow_note_caller(struct flow *flow)
 	if (request->requires_approval)
 		note(flow, "ask", "requires_approval");
 	if (request->approved || request->approved_by_policy) {
-		bool counts = decide_is_vouched(request, flow->policy);
+		bool known = decide_is_vouched(request, flow->policy);
+		bool counts = known && !flow->verdict.routed;
 
 		note(flow, counts ? "allow" : "ignored", word);
-		if (!counts)
+		if (known && !counts)
+			list_add_printf(&flow->result->warnings,
+					"`%s` is ignored: a route of the policy says who answers",
+					word);
+		if (!known)
 			list_add_printf(&flow->result->warnings,
 					"`%s` is ignored: it comes from %s, which no policy names "
 					"under `callers`",

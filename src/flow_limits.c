@@ -23,6 +23,9 @@ void flow_make_group(struct flow *flow, bool sandboxed)
 	 * there. */
 	if (sandboxed && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && terminal_is_attended())
 		wanted |= CGROUP_FREEZER;
+	/* And one of an agent under trust may have to at any time. */
+	if (flow->safety.bound)
+		wanted |= CGROUP_FREEZER;
 	if (wanted)
 		flow->group =
 			cgroup_make(flow->result->run, &limits, wanted,

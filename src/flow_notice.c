@@ -89,6 +89,7 @@ void flow_notice_policy(struct flow *flow)
 {
 	for (size_t i = 0; i < flow->policy->warnings.count; i++)
 		list_add(&flow->result->warnings, flow->policy->warnings.items[i]);
+	flow_notice_risk(flow);
 	if (flow->policy->ignored.count && flow->session.fresh)
 		flow_say(flow,
 			 "%zu parts of the project's .ward.yaml are ignored: they permit more, and "

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "decide/exact.h"
 #include "decide/remember.h"
+#include "request/text_json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,11 +21,15 @@ void offers_done(struct offers *rules)
 /* The rule that counts so far about what a new one would be about. */
 static const struct rule *rule_before(const struct flow *flow, bool kind)
 {
+	_cleanup_circumstances_ struct circumstances circumstances;
 	const struct rule *before;
 
+	circumstances_make(flow->policy, flow->request, &flow->plan, &flow->assessment,
+			   &circumstances);
 	if (!kind)
-		return policy_match_exactly(flow->policy, flow->request, /* own_program= */ false);
-	before = policy_match(flow->policy, &flow->plan.commands[0], 0);
+		return policy_match_exactly(flow->policy, &circumstances, flow->request,
+					    /* own_program= */ false);
+	before = policy_match_in(flow->policy, &circumstances, &flow->plan.commands[0], 0);
 	return before && strcmp(before->pattern, flow->key.covers) == 0 ? before : NULL;
 }
 
@@ -34,11 +39,16 @@ static char *make_rule(const struct flow *flow, const struct rule *about, bool k
 		       const struct list *grants)
 {
 	const struct rule *before = rule_before(flow, kind);
-	bool same = before && before->kind == VERDICT_ALLOW;
+	/* What was given under a condition is not given without it. */
+	bool same = before && before->kind == VERDICT_ALLOW && !before->when && !before->unless &&
+		    before->set < 0;
 	const struct list *parts[] = {same ? &before->permissions : NULL, &flow->for_good, grants};
 	struct rule rule = *about;
 	char *text;
 
+	/* Where it runs a rule says of its own command, by hand. */
+	if (list_has(grants, "container"))
+		return NULL;
 	rule.kind = VERDICT_ALLOW;
 	rule.permissions = (struct list){0};
 	for (size_t p = 0; p < ELEMENTS(parts); p++)
@@ -53,11 +63,17 @@ static char *make_rule(const struct flow *flow, const struct rule *about, bool k
 /* A rule that asks beats one that allows: whoever wants that no longer changes it by hand. */
 static bool asks_by_rule(const struct flow *flow)
 {
-	const struct rule *exact = policy_match_exactly(flow->policy, flow->request, false);
-	bool asks = exact && exact->kind != VERDICT_ALLOW;
+	_cleanup_circumstances_ struct circumstances circumstances;
+	const struct rule *exact;
+	bool asks;
 
+	circumstances_make(flow->policy, flow->request, &flow->plan, &flow->assessment,
+			   &circumstances);
+	exact = policy_match_exactly(flow->policy, &circumstances, flow->request, false);
+	asks = exact && exact->kind != VERDICT_ALLOW;
 	for (size_t i = 0; i < flow->plan.count && !asks; i++) {
-		const struct rule *rule = policy_match(flow->policy, &flow->plan.commands[i], 0);
+		const struct rule *rule =
+			policy_match_in(flow->policy, &circumstances, &flow->plan.commands[i], 0);
 
 		asks = rule && rule->kind != VERDICT_ALLOW;
 	}
@@ -109,6 +125,41 @@ void offers_find(const struct flow *flow, bool kind, struct ask *question, struc
 	}
 	if (question->kind != ASK_IN_PLACE)
 		question->never_rule = rules->never = remember_rule(&about);
+}
+
+enum { RULE_MOST = 4096 };
+
+static void add_rule(json_t *rules, const char *what, const struct list *grants, const char *rule)
+{
+	json_t *object;
+
+	if (!rule || strlen(rule) > RULE_MOST)
+		return;
+	object = json_object();
+	json_put_text(object, "do", what);
+	json_put_list(object, "grants", grants);
+	json_put_text(object, "rule", rule);
+	json_array_append_new(rules, object);
+}
+
+void offers_note(const struct flow *flow, bool kind, const struct ask *question, json_t *body)
+{
+	const char *key = kind ? flow->key.text : flow->key.exact;
+	const struct list none = {0};
+	json_t *rules = json_array();
+
+	if (question->extent_count == 0)
+		add_rule(rules, "allow", question->grants, question->always_rule);
+	for (size_t i = 0; i < question->extent_count; i++)
+		add_rule(rules, "allow", question->extents[i].grants, question->extents[i].rule);
+	add_rule(rules, "deny", &none, question->never_rule);
+	if (json_array_size(rules) && key && strlen(key) <= RULE_MOST) {
+		json_put_text(body, "key", key);
+		json_put(body, "covers", json_text(kind ? flow->key.covers : NULL));
+		json_put(body, "rules", rules);
+	} else {
+		json_decref(rules);
+	}
 }
 
 char *flow_rule_hint(const struct flow *flow)

@@ -17,7 +17,7 @@ import signal
 import subprocess
 
 PLACE = pathlib.Path('/var/tmp')
-TOGETHER = 10
+TOGETHER = 16
 
 
 def name_of(number):

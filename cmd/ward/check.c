@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LINE_LIMIT = REQUEST_LIMIT };
 
@@ -28,9 +29,13 @@ static json_t *error_object(const struct error *error)
 	json_t *object = json_object(), *inner = json_object();
 
 	json_put_text(inner, "kind",
-		      error->code == E_INPUT || error->code == E_USAGE ? "rejected" : "engine");
+		      error->code == E_INPUT || error->code == E_USAGE ? "rejected"
+								       : error_kind(error));
 	json_put_text(inner, "message", error->message);
 	json_put_text(inner, "hint", error->hint);
+	json_put_text(inner, "file", error->file);
+	json_put(inner, "line", json_integer(error->line));
+	json_put(inner, "column", json_integer(error->column));
 	json_put(object, "error", inner);
 	return object;
 }
@@ -48,6 +53,22 @@ static void print_words(const char *const *words, size_t count)
 	}
 }
 
+static void print_context(const struct command *command)
+{
+	_cleanup_arena_ struct arena *arena = arena_new();
+	const char **context = plan_context(arena, command);
+
+	if (!context[0])
+		return;
+	fputs("        in: ", stdout);
+	for (size_t i = 0; context[i]; i++) {
+		if (i)
+			fputs(", ", stdout);
+		output_text(COLOUR_NONE, context[i]);
+	}
+	putchar('\n');
+}
+
 static void print_command(const struct command *command, const char *rule)
 {
 	fputs("   ", stdout);
@@ -63,6 +84,7 @@ static void print_command(const struct command *command, const char *rule)
 		print_words(command->wrappers, command->wrapper_count);
 		putchar('\n');
 	}
+	print_context(command);
 	if (rule)
 		printf("        rule: %s\n", rule);
 }
@@ -113,6 +135,18 @@ static void print_network(const struct verdict *verdict)
 	putchar('\n');
 }
 
+static void print_opaque(const struct opaque_part *part)
+{
+	fputs(part->opacity == OPAQUE_BODY ? "  not part of the request: "
+					   : "  not all of it can be taken apart: ",
+	      stdout);
+	output_text(COLOUR_NONE, part->why);
+	if (part->span.line)
+		printf(" (line %u, bytes %zu to %zu)", part->span.line, part->span.start,
+		       part->span.end);
+	putchar('\n');
+}
+
 static void print_text(const struct checked *checked)
 {
 	static const char *const ends[] = {
@@ -130,11 +164,8 @@ static void print_text(const struct checked *checked)
 		output_text(COLOUR_NONE, *reason);
 		putchar('\n');
 	}
-	if (plan->opaque) {
-		fputs("  not all of it can be taken apart: ", stdout);
-		output_text(COLOUR_NONE, plan->opaque_why);
-		putchar('\n');
-	}
+	for (size_t i = 0; i < plan->opaque_count; i++)
+		print_opaque(&plan->opaque_parts[i]);
 	printf("  %zu command%s in it:\n", plan->count, plan->count == 1 ? "" : "s");
 	for (size_t i = 0; i < plan->count; i++)
 		print_command(&plan->commands[i], assessment->rules[i]);
@@ -146,7 +177,21 @@ static void print_text(const struct checked *checked)
 		output_text(COLOUR_NONE, checked->verdict->reason);
 		putchar('\n');
 	}
+	if (checked->verdict->tier)
+		printf("  tier: %s%s\n", checked->verdict->tier,
+		       strcmp(checked->verdict->tier, "critical") == 0
+			       ? ": no agent is given this, a person runs it"
+			       : "");
+	if (checked->verdict->answered_by) {
+		fputs("  answered by ", stdout);
+		output_text(COLOUR_NONE, checked->verdict->answered_by);
+		putchar('\n');
+	}
 	print_network(checked->verdict);
+	if (checked->verdict->incident)
+		printf("  safe mode: it reads the workspace and logs, and nothing else (ward "
+		       "incidents show %s)\n",
+		       checked->verdict->incident);
 	printf("  approval policy: %s\n", approval_name(checked->verdict->approval));
 	printf("  verdict: %s (%s), level %s: %s\n", verdict_name(checked->verdict->kind),
 	       checked->verdict->source, level_name(checked->verdict->level),
@@ -181,29 +226,64 @@ static void check_line(const struct request *common, const char *line, size_t le
 	json_decref(object);
 }
 
+/* The standard input, of which as much is read at once as there is. */
+struct input {
+	char data[65536];
+	size_t begin, end;
+	int error; /* errno, or 0 */
+};
+
+static bool fill(struct input *input)
+{
+	ssize_t n;
+
+	do
+		n = read(STDIN_FILENO, input->data, sizeof(input->data));
+	while (n < 0 && errno == EINTR);
+	input->error = n < 0 ? errno : 0;
+	input->begin = 0;
+	input->end = n > 0 ? (size_t)n : 0;
+	return n > 0;
+}
+
 /* Reads on to the end of the line; what is beyond the limit is counted, not kept. False at the end
  * of the input. */
-static bool read_line(FILE *input, struct buffer *line, size_t *ret_length)
+static bool read_line(struct input *input, struct buffer *line, size_t *ret_length)
 {
 	size_t length = 0;
-	int c;
 
 	line->length = 0;
-	while ((c = getc_unlocked(input)) != EOF && c != '\n') {
-		if (length++ < LINE_LIMIT)
-			buffer_add_char(line, (char)c);
+	while (input->begin < input->end || fill(input)) {
+		const char *from = input->data + input->begin;
+		size_t left = input->end - input->begin;
+		const char *newline = memchr(from, '\n', left);
+		size_t part = newline ? (size_t)(newline - from) : left;
+
+		if (length < LINE_LIMIT)
+			buffer_add(line, from, MIN(part, LINE_LIMIT - length));
+		length += part;
+		input->begin += part + (newline != NULL);
+		*ret_length = length;
+		if (newline)
+			return true;
 	}
-	*ret_length = length;
-	return c != EOF || length > 0;
+	return length > 0;
+}
+
+/* Whoever waits for an answer before the next line gets it; whoever does not is answered faster. */
+static bool has_more(const struct input *input)
+{
+	return memchr(input->data + input->begin, '\n', input->end - input->begin) != NULL;
 }
 
 static int check_batch(const struct request *common)
 {
+	static struct input input;
 	_cleanup_buffer_ struct buffer line = {0};
 	size_t length;
 
 	output_begin();
-	while (!output_is_closed() && read_line(stdin, &line, &length)) {
+	while (!output_is_closed() && read_line(&input, &line, &length)) {
 		_cleanup_error_ struct error *error = NULL;
 
 		if (length > LINE_LIMIT) {
@@ -217,12 +297,13 @@ static int check_batch(const struct request *common)
 		} else {
 			check_line(common, buffer_text(&line), line.length);
 		}
-		fflush(stdout);
+		if (!has_more(&input))
+			fflush(stdout);
 	}
-	if (ferror(stdin)) {
+	if (input.error) {
 		_cleanup_error_ struct error *error = NULL;
 
-		fail_errno(&error, E_ENGINE, errno, "cannot read the standard input");
+		fail_errno(&error, E_ENGINE, input.error, "cannot read the standard input");
 		return output_error("check", error);
 	}
 	return output_end("check", 0);
@@ -255,7 +336,9 @@ static int print_help(void)
 	       "  --batch  reads one object a line, {\"argv\": [...]} or {\"command\": \"TEXT\"}, "
 	       "and "
 	       "prints one a line, in order;\n"
-	       "           {\"error\": ...} for a line that cannot be read. Exits 0\n");
+	       "           {\"error\": ...} for a line that cannot be read, or is longer than 4 "
+	       "MiB. Exits 0, and\n"
+	       "           125 only where the input cannot be read\n");
 	return output_end("check", 0);
 }
 

@@ -5,6 +5,7 @@
 #include "machine.h"
 #include "output.h"
 #include "verbs.h"
+#include "../../src/sandbox/container/container.h"
 #include "../../src/base/io.h"
 #include "../../src/base/path.h"
 #include "../../src/flow.h"
@@ -162,6 +163,22 @@ static json_t *missing_to_json(unsigned lost)
 	return array;
 }
 
+/* By the names that a policy knows them by. */
+static const char *const runtimes[] = {"crun", "runc"};
+
+static json_t *runtimes_here(void)
+{
+	json_t *here = json_array();
+
+	for (size_t i = 0; i < ELEMENTS(runtimes); i++) {
+		_cleanup_free_ char *path = container_find_runtime(runtimes[i]);
+
+		if (path)
+			json_array_append_new(here, json_string(runtimes[i]));
+	}
+	return here;
+}
+
 static void show_json(const struct machine *machine, const struct finding *findings,
 		      struct rung rung, int layers, bool held)
 {
@@ -172,13 +189,13 @@ static void show_json(const struct machine *machine, const struct finding *findi
 	wall_names(rung.walls, &stood);
 	for (size_t i = 0; i < probe_count; i++)
 		json_array_append_new(walls, finding_to_json(&probes[i], &findings[i]));
-	object = json_pack("{s:b, s:o, s:o, s:o, s:o, s:s, s:i, s:{s:s, s:o}, s:o, s:b}", "held",
-			   held, "walls", walls, "stood", texts(&stood), "missing",
-			   missing_to_json(rung.lost), "lost",
-			   lost ? json_string(lost) : json_null(), "kernel", machine->kernel,
-			   "landlock", machine->landlock, "cgroup", "version", machine->cgroup,
-			   "controllers", texts(&machine->controllers), "groups",
-			   texts(&machine->groups), "caches", layers == 0);
+	object = json_pack(
+		"{s:b, s:o, s:o, s:o, s:o, s:s, s:i, s:{s:s, s:o}, s:b, s:o, s:b, s:o}", "held",
+		held, "walls", walls, "stood", texts(&stood), "missing", missing_to_json(rung.lost),
+		"lost", lost ? json_string(lost) : json_null(), "kernel", machine->kernel,
+		"landlock", machine->landlock, "cgroup", "version", machine->cgroup, "controllers",
+		texts(&machine->controllers), "apparmor", machine->apparmor, "groups",
+		texts(&machine->groups), "caches", layers == 0, "container", runtimes_here());
 	output_json(object);
 	json_decref(object);
 }
@@ -248,6 +265,33 @@ static void show_layers(int layers)
 		 layers < 0 ? "not here" : "layered", how);
 }
 
+/* No wall that every machine with AppArmor has: its administrator chooses. */
+static void show_apparmor(const struct machine *machine, unsigned walls)
+{
+	bool stands = walls & WALL_BIT(WALL_APPARMOR);
+
+	if (machine->apparmor)
+		show_row("apparmor", stands ? COLOUR_GREEN : COLOUR_YELLOW,
+			 stands ? "stands" : "not here",
+			 stands ? "commands are under the profile ward-restricted"
+				: ladder_remedy(WALL_APPARMOR));
+}
+
+static void show_runtimes(void)
+{
+	json_t *here = runtimes_here(), *name;
+	_cleanup_buffer_ struct buffer how = {0};
+	size_t i;
+
+	json_array_foreach (here, i, name) {
+		buffer_printf(&how, "%s%s", i ? ", " : "--level container by ",
+			      json_string_value(name));
+	}
+	show_row("container", i ? COLOUR_GREEN : COLOUR_YELLOW, i ? "there" : "not here",
+		 i ? buffer_text(&how) : "no OCI runtime is installed: apt install crun");
+	json_decref(here);
+}
+
 static void show_table(const struct machine *machine, const struct finding *findings,
 		       struct rung rung, int layers)
 {
@@ -268,6 +312,8 @@ static void show_table(const struct machine *machine, const struct finding *find
 			show_row(probes[i].wall, COLOUR_YELLOW, "not here", finding->how);
 	}
 	show_layers(layers);
+	show_apparmor(machine, rung.walls);
+	show_runtimes();
 	show_missing(rung.lost);
 	putchar('\n');
 	if (rung.lost || rung.abi < LANDLOCK_WHOLE) {

@@ -4,6 +4,7 @@
 #include "verbs.h"
 #include "../../src/base/escape.h"
 #include "../../src/base/units.h"
+#include "../../src/record/lost.h"
 #include "../../src/record/state.h"
 #include "../../src/record/store.h"
 
@@ -27,7 +28,7 @@ static const char help[] =
 	"EXIT is the exit code, the signal or the limit that ended the run, or why it did not "
 	"start; "
 	"'-' means that\n"
-	"it has not ended. DENIED counts what was refused.\n"
+	"it has not ended, killed that ward itself was. DENIED counts what was refused.\n"
 	"\n"
 	"example: ward log -n 5 --denied, then ward show RUN\n";
 
@@ -125,6 +126,9 @@ static int list_runs(struct listing *listing, struct error **ret_error)
 	r = state_directory(&directory, ret_error);
 	if (r == 0)
 		r = state_directory_make(directory, ret_error);
+	if (r == 0)
+		/* What cannot be settled can still be listed. */
+		(void)runs_settle(directory, /* alive= */ NULL, NULL, /* ret_error= */ NULL);
 	if (r == 0)
 		r = store_open(directory, &store, ret_error);
 	if (r < 0)

@@ -3,6 +3,7 @@
 #include "machine.h"
 #include "../../src/base/io.h"
 #include "../../src/sandbox/identity.h"
+#include "../../src/sandbox/ladder.h"
 #include "../../src/sys/kernel.h"
 
 #include <fcntl.h>
@@ -57,7 +58,8 @@ void machine_look(struct machine *ret_machine)
 	struct utsname name;
 	char *rest, *line;
 
-	*ret_machine = (struct machine){.landlock = sys_landlock_abi()};
+	*ret_machine =
+		(struct machine){.landlock = sys_landlock_abi(), .apparmor = ladder_has_apparmor()};
 	if (uname(&name) == 0)
 		snprintf(ret_machine->kernel, sizeof(ret_machine->kernel), "%.60s %.60s",
 			 name.sysname, name.release);

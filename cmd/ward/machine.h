@@ -9,6 +9,7 @@ struct machine {
 	int landlock;		 /* its ABI; 0: none */
 	char cgroup[8];		 /* "v1", "v2", "hybrid", "none" */
 	struct list controllers; /* of all hierarchies */
+	bool apparmor;		 /* it is on */
 	struct list groups;	 /* a line for each group that gives power and cannot be dropped */
 };
 

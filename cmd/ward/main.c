@@ -13,6 +13,7 @@
  *     sandbox/      permissions -> walls: namespaces, mounts, Landlock, seccomp; pid 1 of the sandbox
  *     run/          streams, terminal, signals, time
  *     observe/      the supervisor: what was refused, exactly
+ *     token/        permissions that travel: the chain of caveats, keys, what was revoked
  *     record/       the audit log, the store, sessions
  *   src/base, sys   what every room uses; what the kernel offers
  */
@@ -34,20 +35,34 @@ static const struct {
 	{"doctor", verb_doctor, "try to break out of the sandbox, and say what held"},
 	{"log", verb_log, "list runs, newest first"},
 	{"show", verb_show, "show one run: ward show RUN, ward show last"},
+	{"events", verb_events, "what happens, as it happens: one JSON object a line"},
 	{"audit", verb_audit, "verify or export the audit log"},
 	{"pending", verb_pending, "list the questions that wait for an answer"},
 	{"approve", verb_approve, "say yes to one of them"},
 	{"deny", verb_deny, "say no to one of them"},
+	{"defer", verb_defer, "put one of them off: its command then runs without its caller"},
+	{"wait", verb_wait, "wait for such a command, and print what it wrote"},
 	{"watch", verb_watch, "see questions and runs as they come, and answer"},
+	{"top", verb_top, "see what runs under way use, and how near they are to their limits"},
+	{"web", verb_web, "the same in a browser"},
 	{"grants", verb_grants, "list the answers that still hold, or take one back"},
+	{"token", verb_token, "make, narrow, check and revoke permissions that travel"},
+	{"incidents", verb_incidents, "agents in safe mode: why, and the way out"},
 	{"session", verb_session, "list sessions, or end one with its answers and its /tmp"},
+	{"notify", verb_notify, "list what channels have not delivered, retry or drop it"},
 	{"caches", verb_caches, "list what is kept of caches for each workspace, or remove it"},
-	{"policy", verb_policy, "check, show or trust the policy files"},
+	{"stats", verb_stats, "how often people are asked, and which rules would spare them most"},
+	{"trust", verb_trust, "scores of agents, what they unlock, and what was learnt"},
+	{"policy", verb_policy, "check, test, explain, format, show or trust policy files"},
 	{"init", verb_init, "put ward into the settings of coding agents, or take it out"},
 	{"hook", verb_hook, "answer the hook of a coding agent, on standard input"},
 	{"mcp", verb_mcp, "be an MCP server for an agent, on standard input"},
-	{"serve", verb_serve, "take requests as JSON-RPC, one a line, on standard input"},
-	{"inside", verb_inside, NULL}, /* for ward mcp, not for people */
+	{"serve", verb_serve, "take requests as JSON-RPC, by sockets or on standard input"},
+	{"complete", verb_complete, NULL},   /* for shells, not for people */
+	{"inside", verb_inside, NULL},	     /* for ward mcp, not for people */
+	{"feed", verb_feed, NULL},	     /* for runs whose events a program gets */
+	{"contained", verb_contained, NULL}, /* pid 1 of a container */
+	{"keep", verb_keep, NULL},	     /* for tickets, the same */
 };
 
 static void print_help(void)
@@ -56,7 +71,7 @@ static void print_help(void)
 	       "refused.\n\n"
 	       "usage: ward VERB [OPTION...]\n\n");
 	for (size_t i = 0; i < ELEMENTS(verbs) && verbs[i].help; i++)
-		printf("  %-8s %s\n", verbs[i].name, verbs[i].help);
+		printf("  %-9s %s\n", verbs[i].name, verbs[i].help);
 	printf("\n`ward VERB --help` says more. Examples:\n\n"
 	       "  ward run -- make\n"
 	       "  ward run -c 'git status | head -3'\n"

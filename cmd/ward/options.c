@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One table of flags. */
 #include "options_table.h"
+#include "../../src/base/container_word.h"
 #include "../../src/base/path.h"
 #include "../../src/base/units.h"
 #include "../../src/decide/network.h"
@@ -26,6 +27,8 @@ const char options_help[] =
 	"                         registry:npm; localhost:5432 is a port of this machine\n"
 	"  --deny-host H          never let it reach H, whatever else is allowed\n"
 	"  --publish PORT[:INSIDE]  a port of the sandbox on this machine's loopback\n"
+	"  --container KEY=VALUE  what level container is made of: runtime, rootfs, image,\n"
+	"                         tmpfs_size, apparmor, selinux, mount:/TARGET\n"
 	"  --allow-socket S       a unix socket of the host: docker (equal to root), x11 ... or a "
 	"path\n"
 	"  --caches private|off   the workspace's own layer over caches in the home directory "
@@ -36,12 +39,13 @@ const char options_help[] =
 	"  --require WALL         run only if this wall stands\n"
 	"  --trace-reads          know exactly which masked files it wants to read, and ask for "
 	"them\n"
-	"  --level restricted|none  with the sandbox (default), or without one\n"
+	"  --level HOW            restricted (default) | container | none: without a sandbox\n"
 	"\n"
 	"when a person is asked\n"
 	"  --approval WHEN        never | on-failure (default) | on-request | unless-trusted\n"
 	"  --sandbox auto|require|forbid  what the caller's tool wants of the sandbox\n"
 	"  --escalated            start without the sandbox, if a person says so\n"
+	"  --escalation HOW       how far a yes may take it: none | container | unsandboxed\n"
 	"  --profile NAME         a profile that the policy names: agent, code ...\n"
 	"  --policy FILE          a policy file besides those in force\n"
 	"\n"
@@ -52,6 +56,7 @@ const char options_help[] =
 	"  --env K=V              set a variable\n"
 	"  --keep-env NAME        pass a variable on although its name looks secret\n"
 	"  --no-pty               no terminal for the command, even if ward has one\n"
+	"  --unattended           no question at the terminal: an agent holds it\n"
 	"  --wait 10m             where nobody sits at a terminal: questions wait so long for "
 	"`ward "
 	"approve`\n"
@@ -72,6 +77,7 @@ const char options_help[] =
 	"\n"
 	"who asks, for the record\n"
 	"  --agent ID  --session ID  --tool NAME  --call-id ID  --turn ID  --reason TEXT\n"
+	"  --token T              it gets what the token permits (ward token), and nothing else\n"
 	"\n"
 	"what is printed\n"
 	"  --json                 one result object on standard output, and nothing else there\n"
@@ -87,6 +93,7 @@ const struct option options_table[] = {
 	{"--caches", CACHES, offsetof(struct request, caches)},
 	{"--sandbox", PREFERENCE, offsetof(struct request, sandbox)},
 	{"--escalated", FLAG, offsetof(struct request, escalated)},
+	{"--escalation", ESCALATION, offsetof(struct request, escalation)},
 	{"--policy", PLACE, offsetof(struct request, policy)},
 	{"--profile", WORD, offsetof(struct request, profile)},
 	{"--shell", WORD, offsetof(struct request, shell)},
@@ -100,6 +107,7 @@ const struct option options_table[] = {
 	{"--allow-host", HOST, offsetof(struct request, allow_hosts)},
 	{"--deny-host", HOST, offsetof(struct request, deny_hosts)},
 	{"--publish", PUBLISH, offsetof(struct request, publish)},
+	{"--container", CONTAINER, offsetof(struct request, container)},
 	{"--allow-syscall", LIST, offsetof(struct request, allow_calls)},
 	{"--deny-syscall", LIST, offsetof(struct request, deny_calls)},
 	{"--require", LIST, offsetof(struct request, require)},
@@ -122,11 +130,13 @@ const struct option options_table[] = {
 	{"--call-id", WORD, offsetof(struct request, call_id)},
 	{"--turn", WORD, offsetof(struct request, turn)},
 	{"--reason", WORD, offsetof(struct request, reason)},
+	{"--token", WORD, offsetof(struct request, token)},
 	{"--asked", WORD, offsetof(struct request, asked)},
 	{"--json", FLAG, offsetof(struct request, json)},
 	{"--quiet", FLAG, offsetof(struct request, quiet)},
 	{"-q", FLAG, offsetof(struct request, quiet)},
 	{"--no-pty", FLAG, offsetof(struct request, no_pty)},
+	{"--unattended", FLAG, offsetof(struct request, unattended)},
 	{"--help", HELP, 0},
 	{"-h", HELP, 0},
 	{NULL, HELP, 0},
@@ -181,6 +191,11 @@ static int set(const struct option *option, const char *value, struct request *r
 		if (found == 0)
 			list_add(field, value);
 		return found;
+	case CONTAINER:
+		found = container_check_word(value, E_USAGE, ret_error);
+		if (found == 0)
+			list_add(field, value);
+		return found;
 	case SIZE:
 		return parse_size(value, field, ret_error);
 	case DURATION:
@@ -227,6 +242,13 @@ static int set(const struct option *option, const char *value, struct request *r
 			return fail(ret_error, E_USAGE, "'%s' is not auto, require or forbid",
 				    value);
 		*(enum preference *)field = (enum preference)found;
+		return 0;
+	case ESCALATION:
+		found = escalation_from_name(value);
+		if (found < 0)
+			return fail(ret_error, E_USAGE,
+				    "'%s' is not none, container or unsandboxed", value);
+		*(enum escalation *)field = (enum escalation)found;
 		return 0;
 	case FLAG:
 	case HELP:

@@ -54,6 +54,7 @@ static const char *const *words_of(const struct option *option, const struct req
 	case VARIABLE:
 	case HOST:
 	case PUBLISH:
+	case CONTAINER:
 		return list->count ? (const char *const *)list->items : one;
 	case SIZE:
 		one[0] = *ret_made = number ? amount_text(number, bytes) : NULL;
@@ -82,6 +83,11 @@ static const char *const *words_of(const struct option *option, const struct req
 	case PREFERENCE:
 		one[0] = request->sandbox != PREFERENCE_AUTO ? preference_name(request->sandbox)
 							     : NULL;
+		break;
+	case ESCALATION:
+		one[0] = request->escalation != ESCALATION_UNSANDBOXED
+				 ? escalation_name(request->escalation)
+				 : NULL;
 		break;
 	case FLAG:
 	case HELP:

@@ -18,9 +18,11 @@ enum kind {
 	APPROVAL,
 	CACHES,
 	PREFERENCE,
-	VARIABLE, /* NAME=VALUE into a list */
-	HOST,	  /* into a list */
-	PUBLISH,  /* OUTSIDE[:INSIDE] into a list */
+	ESCALATION,
+	VARIABLE,  /* NAME=VALUE into a list */
+	HOST,	   /* into a list */
+	PUBLISH,   /* OUTSIDE[:INSIDE] into a list */
+	CONTAINER, /* KEY=VALUE into a list */
 	HELP,
 };
 

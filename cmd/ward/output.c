@@ -148,7 +148,8 @@ void output_time(const char *utc, const char *format, char ret_text[static WORDS
 		if (localtime_r(&seconds, &tm) && strftime(ret_text, WORDS_TEXT, format, &tm) > 0)
 			return;
 	}
-	snprintf(ret_text, WORDS_TEXT, "%s", utc ? utc : "-");
+	/* What is no time is not shown: it may be anything. */
+	snprintf(ret_text, WORDS_TEXT, "%s", !utc ? "-" : *utc ? "?" : "");
 }
 
 void output_duration(double ms, char ret_text[static WORDS_TEXT])
@@ -181,6 +182,7 @@ static const char *error_word(const char *kind)
 		const char *kind, *word;
 	} words[] = {
 		{"rejected", "refused"},
+		{"deferred", "deferred"},
 		{"sandbox_denied", "sandbox"},
 		{"timeout", "timeout"},
 	};
@@ -202,7 +204,9 @@ enum colour output_outcome(const json_t *run, char ret_text[static WORDS_TEXT])
 		snprintf(ret_text, WORDS_TEXT, "-");
 		return COLOUR_YELLOW;
 	}
-	if (json_is_true(json_object_get(run, "timed_out")))
+	if (error && strcmp(error, "killed") == 0)
+		snprintf(ret_text, WORDS_TEXT, "killed");
+	else if (json_is_true(json_object_get(run, "timed_out")))
 		snprintf(ret_text, WORDS_TEXT, "timeout");
 	else if (limit)
 		snprintf(ret_text, WORDS_TEXT, "%s", limit);
@@ -234,7 +238,20 @@ static size_t columns_of(unsigned code)
 	return 1;
 }
 
-void output_shorten(struct buffer *text, size_t width)
+size_t output_columns(const struct buffer *text)
+{
+	size_t used = 0, size;
+
+	for (size_t at = 0; at < text->length; at += size) {
+		unsigned code = 0;
+
+		size = MAX(utf8_decode(text->data + at, text->length - at, &code), (size_t)1);
+		used += columns_of(code);
+	}
+	return used;
+}
+
+bool output_shorten(struct buffer *text, size_t width)
 {
 	size_t used = 0, fits = 0, size;
 
@@ -248,7 +265,8 @@ void output_shorten(struct buffer *text, size_t width)
 		if (used > width) {
 			text->length = fits;
 			buffer_add_text(text, "\xe2\x80\xa6");
-			return;
+			return true;
 		}
 	}
+	return false;
 }

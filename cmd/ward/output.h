@@ -30,8 +30,11 @@ int output_bad_option(const char *verb, char *const argv[], const struct option 
 enum colour { COLOUR_NONE, COLOUR_BOLD, COLOUR_RED, COLOUR_GREEN, COLOUR_YELLOW };
 /* Text from a record, escaped, in a colour where stdout is a terminal that wants colours. */
 void output_text(enum colour colour, const char *text);
-/* Cuts escaped text to the width, with an ellipsis in place of what does not fit. */
-void output_shorten(struct buffer *text, size_t width);
+/* Cuts escaped text to the width, with an ellipsis in place of what does not fit. True where some
+ * does not. */
+bool output_shorten(struct buffer *text, size_t width);
+/* The columns that escaped text fills. */
+size_t output_columns(const struct buffer *text);
 /* One object on one line; on a terminal in ASCII, so that nothing in it can steer that terminal. */
 void output_json(const json_t *object);
 

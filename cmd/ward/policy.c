@@ -3,8 +3,11 @@
 #include "options.h"
 #include "output.h"
 #include "policy_flags.h"
+#include "policy_fmt.h"
+#include "policy_help.h"
 #include "policy_sets.h"
 #include "policy_show.h"
+#include "policy_try.h"
 #include "verbs.h"
 #include "../../src/base/path.h"
 #include "../../src/decide/sets.h"
@@ -14,46 +17,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-	"usage: ward policy check [FILE...]\n"
-	"       ward policy show [--json] [--policy FILE]\n"
-	"       ward policy show --flags [OPTION of ward run...]\n"
-	"       ward policy sets [--json] [NAME]\n"
-	"       ward policy trust [DIR]\n"
-	"       ward policy untrust [DIR]\n"
-	"\n"
-	"check reads the files, or those in force here, and prints each with `ok` or with what is\n"
-	"wrong as file:line:column. Exit status 0: all are fit for use. 1: one is not.\n"
-	"\n"
-	"show prints the policy in force here and where each rule comes from. With --flags it "
-	"prints "
-	"what\n"
-	"the policy says about sandboxes as one line for bash, `ward run` with flags; options of "
-	"ward "
-	"run\n"
-	"behind it are laid over the policy.\n"
-	"\n"
-	"sets lists the sets of hosts that a policy can name (registry:python, forge:git ...), or "
-	"one of\n"
-	"them, with their hosts and where each comes from.\n"
-	"\n"
-	"trust says what DIR/.ward.yaml would widen and from then on believes the file as it is "
-	"now;\n"
-	"a change ends that. Until then it can only narrow. untrust takes it back.\n"
-	"\n"
-	"  --json          one object, for programs\n"
-	"  --flags         the sandbox as flags of ward run\n"
-	"  --policy FILE   with this file as the last layer\n"
-	"  --workspace DIR the project; default: the current directory\n"
-	"  --help          this text\n"
-	"\n"
-	"example: ward policy check && ward policy show\n";
-
 enum { EXIT_FAULT = 1 };
 
 struct words {
 	struct policy_places places;
 	bool json;
+	const char *script; /* explain -c */
+	enum fmt_mode mode;
 	char **rest; /* ended by NULL */
 	size_t count;
 	char **flags; /* show --flags: the name of the act and flags of ward run; NULL otherwise */
@@ -186,7 +156,7 @@ static int show_flags(const struct words *words, struct error **ret_error)
 	}
 	if (r != 0) {
 		if (r == 1)
-			fputs(help, stdout);
+			fputs(policy_help, stdout);
 		return r == 1 ? 0 : r;
 	}
 	places.extra = flags.policy;
@@ -229,6 +199,22 @@ static int show(const struct words *words, struct error **ret_error)
 		policy_print(policy);
 	}
 	return 0;
+}
+
+static int test(const struct words *words, struct error **ret_error)
+{
+	return policy_test(&words->places, words->rest, words->count, words->json, ret_error);
+}
+
+static int fmt(const struct words *words, struct error **ret_error)
+{
+	return policy_fmt(&words->places, words->rest, words->count, words->mode, ret_error);
+}
+
+static int explain(const struct words *words, struct error **ret_error)
+{
+	return policy_explain(&words->places, words->script, words->rest, words->count, words->json,
+			      ret_error);
 }
 
 static int sets(const struct words *words, struct error **ret_error)
@@ -310,7 +296,9 @@ static const struct {
 	const char *name;
 	int (*act)(const struct words *words, struct error **ret_error);
 } acts[] = {
-	{"check", check}, {"show", show}, {"sets", sets}, {"trust", trust}, {"untrust", untrust}};
+	{"check", check},     {"show", show}, {"test", test},	{"fmt", fmt},
+	{"explain", explain}, {"sets", sets}, {"trust", trust}, {"untrust", untrust},
+};
 
 static int act_on(const char *name, struct words *words, struct error **ret_error)
 {
@@ -342,6 +330,9 @@ int verb_policy(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"json", no_argument, NULL, 'j'},
+		{"effective", no_argument, NULL, 'e'},
+		{"check", no_argument, NULL, 'C'},
+		{"diff", no_argument, NULL, 'D'},
 		{"policy", required_argument, NULL, 'p'},
 		{"workspace", required_argument, NULL, 'w'},
 		{"help", no_argument, NULL, 'h'},
@@ -364,10 +355,21 @@ int verb_policy(int argc, char **argv)
 		}
 	optind = 0;
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":hc:", options, NULL)) != -1) {
 		switch (option) {
 		case 'j':
 			words.json = true;
+			break;
+		case 'e':
+			break;
+		case 'C':
+			words.mode = FMT_CHECK;
+			break;
+		case 'D':
+			words.mode = FMT_DIFF;
+			break;
+		case 'c':
+			words.script = optarg;
 			break;
 		case 'p':
 			words.places.extra = optarg;
@@ -376,14 +378,15 @@ int verb_policy(int argc, char **argv)
 			words.places.workspace = optarg;
 			break;
 		case 'h':
-			fputs(help, stdout);
+			fputs(policy_help, stdout);
 			return output_end("policy", 0);
 		default:
 			return output_bad_option("policy", argv, options, option);
 		}
 	}
 	if (optind == argc)
-		return output_usage("policy", "what? check, show, sets, trust or untrust");
+		return output_usage(
+			"policy", "what? check, show, test, fmt, explain, sets, trust or untrust");
 	words.rest = argv + optind + 1;
 	words.count = (size_t)(argc - optind - 1);
 	r = act_on(argv[optind], &words, &error);

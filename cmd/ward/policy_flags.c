@@ -17,6 +17,7 @@ static const struct {
 	{offsetof(struct sandbox_policy, allow_hosts), offsetof(struct request, allow_hosts)},
 	{offsetof(struct sandbox_policy, deny_hosts), offsetof(struct request, deny_hosts)},
 	{offsetof(struct sandbox_policy, publish), offsetof(struct request, publish)},
+	{offsetof(struct sandbox_policy, container), offsetof(struct request, container)},
 	{offsetof(struct sandbox_policy, sockets), offsetof(struct request, sockets)},
 	{offsetof(struct sandbox_policy, keep_env), offsetof(struct request, keep_environment)},
 	{offsetof(struct sandbox_policy, require), offsetof(struct request, require)},
@@ -84,6 +85,7 @@ int policy_to_request(const struct policy *policy, const struct request *flags,
 	ret_request->level = flags->has_level ? flags->level : sandbox->level;
 	ret_request->network = flags->has_network ? flags->network : sandbox->network;
 	ret_request->approval = flags->has_approval ? flags->approval : policy->approval;
+	ret_request->escalation = MIN(flags->escalation, sandbox->escalation);
 	ret_request->wait_ns = flags->wait_ns ? flags->wait_ns : policy->wait_ns;
 	ret_request->trace_reads = flags->trace_reads || sandbox->trace_reads;
 	/* In a network of none nothing is open, and flags that say both contradict each other. */

@@ -2,7 +2,6 @@
 /* The policy in force as text and as JSON. */
 #include "policy_show.h"
 #include "output.h"
-#include "../../src/decide/remember.h"
 #include "../../src/base/buffer.h"
 #include "../../src/request/text_json.h"
 
@@ -61,7 +60,7 @@ static void add_amount(struct buffer *text, uint64_t amount, enum unit unit)
 }
 
 /* Quoted always: it is then YAML whatever the text holds. */
-static void print_quoted(const char *text)
+void policy_print_quoted(const char *text)
 {
 	_cleanup_buffer_ struct buffer quoted = {0};
 
@@ -75,7 +74,7 @@ static void print_quoted(const char *text)
 	output_text(COLOUR_NONE, buffer_text(&quoted));
 }
 
-static void print_list(const char *indent, const char *key, const struct list *list)
+void policy_print_list(const char *indent, const char *key, const struct list *list)
 {
 	if (list->count == 0)
 		return;
@@ -83,7 +82,7 @@ static void print_list(const char *indent, const char *key, const struct list *l
 	for (size_t i = 0; i < list->count; i++) {
 		if (i)
 			fputs(", ", stdout);
-		print_quoted(list->items[i]);
+		policy_print_quoted(list->items[i]);
 	}
 	puts("]");
 }
@@ -111,9 +110,43 @@ static void print_variables(const char *indent, const struct list *set)
 		const char *value = strchr(set->items[i], '=');
 
 		printf("%s%.*s: ", i ? ", " : "", (int)(value - set->items[i]), set->items[i]);
-		print_quoted(value + 1);
+		policy_print_quoted(value + 1);
 	}
 	puts("}");
+}
+
+static void print_container(const char *indent, const struct list *words)
+{
+	bool any = false;
+
+	if (words->count == 0)
+		return;
+	printf("%scontainer:\n", indent);
+	for (size_t i = 0; i < words->count; i++) {
+		const char *value = strchr(words->items[i], '=');
+
+		if (strncmp(words->items[i], "mount:", 6) == 0)
+			continue;
+		printf("%s  %.*s: ", indent, (int)(value - words->items[i]), words->items[i]);
+		policy_print_quoted(value + 1);
+		puts("");
+	}
+	for (size_t i = 0; i < words->count; i++) {
+		const char *value = strchr(words->items[i], '=');
+		_cleanup_free_ char *target = NULL;
+
+		if (strncmp(words->items[i], "mount:", 6) != 0)
+			continue;
+		if (!any)
+			printf("%s  mounts:\n", indent);
+		any = true;
+		target = strndup(words->items[i] + 6, (size_t)(value - words->items[i]) - 6);
+		printf("%s    ", indent);
+		policy_print_quoted(target);
+		printf(": ");
+		policy_print_quoted(value + 1);
+		puts("");
+	}
 }
 
 static void print_sandbox(const char *indent, const struct sandbox_policy *sandbox)
@@ -128,35 +161,40 @@ static void print_sandbox(const char *indent, const struct sandbox_policy *sandb
 		    sandbox->make.count + sandbox->hold.count + sandbox->deny.count >
 	    0)
 		printf("%sfiles:\n", indent);
-	print_list(deeper, "read", &sandbox->read);
-	print_list(deeper, "write", &sandbox->write);
-	print_list(deeper, "read_only", &sandbox->read_only);
-	print_list(deeper, "# read_only, by a file that may only narrow", &sandbox->hold);
-	print_list(deeper, "make", &sandbox->make);
-	print_list(deeper, "deny", &sandbox->deny);
+	policy_print_list(deeper, "read", &sandbox->read);
+	policy_print_list(deeper, "write", &sandbox->write);
+	policy_print_list(deeper, "read_only", &sandbox->read_only);
+	policy_print_list(deeper, "# read_only, by a file that may only narrow", &sandbox->hold);
+	policy_print_list(deeper, "make", &sandbox->make);
+	policy_print_list(deeper, "deny", &sandbox->deny);
 	printf("%snetwork:\n%smode: %s%s\n", indent, deeper, network_name(sandbox->network),
 	       sandbox->has_network ? "" : "  # default");
-	print_list(deeper, "allow", &sandbox->allow_hosts);
-	print_list(deeper, "deny", &sandbox->deny_hosts);
-	print_list(deeper, "publish", &sandbox->publish);
-	print_list(indent, "sockets", &sandbox->sockets);
+	policy_print_list(deeper, "allow", &sandbox->allow_hosts);
+	policy_print_list(deeper, "deny", &sandbox->deny_hosts);
+	policy_print_list(deeper, "publish", &sandbox->publish);
+	policy_print_list(indent, "sockets", &sandbox->sockets);
 	print_limits(indent, &sandbox->limits);
 	if (sandbox->keep_env.count + sandbox->set_env.count > 0)
 		printf("%senvironment:\n", indent);
-	print_list(deeper, "keep", &sandbox->keep_env);
+	policy_print_list(deeper, "keep", &sandbox->keep_env);
 	print_variables(indent, &sandbox->set_env);
+	if (sandbox->has_escalation)
+		printf("%sescalation: %s\n", indent, escalation_name(sandbox->escalation));
 	if (sandbox->has_caches)
 		printf("%scaches: %s\n", indent, caches_name(sandbox->caches));
-	print_list(indent, "require", &sandbox->require);
+	print_container(indent, &sandbox->container);
+	policy_print_list(indent, "require", &sandbox->require);
 	if (sandbox->has_trace_reads)
 		printf("%strace_reads: %s\n", indent, sandbox->trace_reads ? "true" : "false");
+	if (sandbox->has_on_violation)
+		printf("%son_violation: %s\n", indent, sandbox->kills ? "kill" : "freeze");
 	if (sandbox->allow_calls.count + sandbox->deny_calls.count > 0)
 		printf("%ssyscalls:\n", indent);
-	print_list(deeper, "allow", &sandbox->allow_calls);
-	print_list(deeper, "deny", &sandbox->deny_calls);
+	policy_print_list(deeper, "allow", &sandbox->allow_calls);
+	policy_print_list(deeper, "deny", &sandbox->deny_calls);
 }
 
-static void print_origin(const char *file, int line)
+void policy_print_origin(const char *file, int line)
 {
 	fputs("  # ", stdout);
 	if (!file) {
@@ -167,56 +205,78 @@ static void print_origin(const char *file, int line)
 	printf(":%d\n", line);
 }
 
-/* Words of a command may hold line breaks, and what cannot be seen. */
-static void print_escaped(const char *text)
-{
-	_cleanup_buffer_ struct buffer quoted = {0};
-
-	(void)remember_quote(&quoted, text); /* it was read from YAML */
-	output_text(COLOUR_NONE, buffer_text(&quoted));
-}
-
-static void print_words(const struct list *words)
-{
-	fputs("  - exactly: [", stdout);
-	for (size_t i = 0; i < words->count; i++) {
-		fputs(i ? ", " : "", stdout);
-		print_escaped(words->items[i]);
-	}
-	putchar(']');
-}
-
-static void print_rule(const struct rule *rule)
-{
-	if (rule->exactly.count) {
-		print_words(&rule->exactly);
-	} else {
-		fputs("  - command: ", stdout);
-		print_quoted(rule->pattern);
-	}
-	print_origin(rule->file, rule->line);
-	if (rule->in) {
-		fputs("    in: ", stdout);
-		print_escaped(rule->in);
-		putchar('\n');
-	}
-	printf("    do: %s\n", verdict_name(rule->kind));
-	if (rule->why) {
-		fputs("    why: ", stdout);
-		print_quoted(rule->why);
-		putchar('\n');
-	}
-	print_list("    ", "permissions", &rule->permissions);
-}
-
 static void print_caller(const struct caller_rule *rule)
 {
 	fputs("  - program: ", stdout);
-	print_quoted(rule->program);
-	print_origin(rule->file, rule->line);
+	policy_print_quoted(rule->program);
+	policy_print_origin(rule->file, rule->line);
 	if (rule->has_uid)
 		printf("    uid: %u\n", rule->uid);
 	printf("    may: [%s]\n", rule->approve ? "approve" : "");
+}
+
+/* Agents that no tier binds need none. */
+static void print_tiers(const struct policy *policy)
+{
+	const struct tiers *tiers = &policy->tiers;
+	_cleanup_buffer_ struct buffer text = {0};
+
+	if (tiers->agents.count == 0)
+		return;
+	policy_print_trust(policy);
+	puts("tiers:");
+	for (enum tier tier = 0; tier < TIERS; tier++) {
+		policy_print_list("  ", tier_name(tier), &tiers->says[tier]);
+		policy_print_list("  ",
+				  tier == TIER_LOW	? "# low, by a file that may only raise"
+				  : tier == TIER_MEDIUM ? "# medium, by a file that may only raise"
+				  : tier == TIER_HIGH	? "# high, by a file that may only raise"
+						      : "# critical, by a file that may only raise",
+				  &tiers->raises[tier]);
+	}
+	buffer_add_text(&text, "  objection: ");
+	add_amount(&text, tiers_objection(tiers), NANOSECONDS);
+	buffer_add_text(&text, "\n  answer: ");
+	add_amount(&text, tiers_answer(tiers), NANOSECONDS);
+	puts(buffer_text(&text));
+}
+
+static void print_listener(const struct listener_rule *rule)
+{
+	policy_print_list("  - ", "program", &rule->program);
+	policy_print_list("    ", "kinds", &rule->kinds);
+	policy_print_list("    ", "agents", &rule->agents);
+	printf("    timeout: %.17g\n", (double)rule->timeout_ns / 1e9);
+}
+
+/* Quoted, for a name may hold anything. */
+static void print_quoted(const char *key, const char *text)
+{
+	_cleanup_buffer_ struct buffer quoted = {0};
+
+	if (!text)
+		return;
+	for (const char *c = text; *c; c++) {
+		buffer_add_char(&quoted, *c);
+		if (*c == '\'')
+			buffer_add_char(&quoted, *c);
+	}
+	printf("  %s: '%s'\n", key, buffer_text(&quoted));
+}
+
+static void print_assessor(const struct assessor *assessor)
+{
+	if (!assessor->url)
+		return;
+	puts("assessor:");
+	print_quoted("url", assessor->url);
+	print_quoted("model", assessor->model);
+	print_quoted("key_file", assessor->key_file);
+	print_quoted("key_variable", assessor->key_variable);
+	print_quoted("ca_file", assessor->ca_file);
+	printf("  timeout: %.17g\n", (double)assessor->timeout_ns / 1e9);
+	printf("  send: [command%s%s]\n", assessor->without_directory ? "" : ", directory",
+	       assessor->without_denial ? "" : ", denial");
 }
 
 void policy_print(const struct policy *policy)
@@ -235,22 +295,27 @@ void policy_print(const struct policy *policy)
 	       policy->has_approval ? "" : "  # default");
 	if (policy->wait_ns)
 		printf("wait: %.17g\n", (double)policy->wait_ns / 1e9);
+	print_tiers(policy);
 	puts("sandbox:");
 	print_sandbox("  ", &policy->sandbox);
 	puts("profiles:");
 	for (size_t i = 0; i < policy->profile_count; i++) {
 		printf("  %s:", policy->profiles[i].name);
-		print_origin(policy->profiles[i].file, policy->profiles[i].line);
+		policy_print_origin(policy->profiles[i].file, policy->profiles[i].line);
 		print_sandbox("    ", &policy->profiles[i].sandbox);
 	}
 	if (policy->caller_count)
 		puts("callers:");
 	for (size_t i = 0; i < policy->caller_count; i++)
 		print_caller(&policy->callers[i]);
-	if (policy->rule_count)
-		puts("rules:");
-	for (size_t i = 0; i < policy->rule_count; i++)
-		print_rule(&policy->rules[i]);
+	if (policy->listener_count)
+		puts("events:");
+	for (size_t i = 0; i < policy->listener_count; i++)
+		print_listener(&policy->listeners[i]);
+	print_assessor(&policy->assessor);
+	policy_print_notify(&policy->notify);
+	policy_print_routes(&policy->routing);
+	policy_print_rules(policy);
 }
 
 static json_t *sandbox_object(const struct sandbox_policy *sandbox)
@@ -285,11 +350,69 @@ static json_t *sandbox_object(const struct sandbox_policy *sandbox)
 	json_put_list(environment, "set", &sandbox->set_env);
 	json_put(object, "environment", environment);
 	json_put_text(object, "caches", caches_name(sandbox->caches));
+	json_put_list(object, "container", &sandbox->container);
 	json_put_list(object, "require", &sandbox->require);
 	json_put(object, "trace_reads", json_boolean(sandbox->trace_reads));
+	json_put_text(object, "on_violation", sandbox->kills ? "kill" : "freeze");
 	json_put_list(calls, "allow", &sandbox->allow_calls);
 	json_put_list(calls, "deny", &sandbox->deny_calls);
 	json_put(object, "syscalls", calls);
+	return object;
+}
+
+static json_t *tiers_to_json(const struct tiers *tiers)
+{
+	json_t *object = json_object();
+
+	json_put_list(object, "agents", &tiers->agents);
+	for (enum tier tier = 0; tier < TIERS; tier++) {
+		json_t *says = json_object();
+
+		json_put_list(says, "says", &tiers->says[tier]);
+		json_put_list(says, "raises", &tiers->raises[tier]);
+		json_put(object, tier_name(tier), says);
+	}
+	json_put(object, "objection_ms", json_real((double)tiers_objection(tiers) / 1e6));
+	json_put(object, "answer_ms", json_real((double)tiers_answer(tiers) / 1e6));
+	return object;
+}
+
+static json_t *listeners_to_json(const struct policy *policy)
+{
+	json_t *listeners = json_array();
+
+	for (size_t i = 0; i < policy->listener_count; i++) {
+		const struct listener_rule *rule = &policy->listeners[i];
+		json_t *entry = json_object();
+
+		json_put_list(entry, "program", &rule->program);
+		json_put_list(entry, "kinds", &rule->kinds);
+		json_put_list(entry, "agents", &rule->agents);
+		json_put(entry, "timeout_ms", json_real((double)rule->timeout_ns / 1e6));
+		json_put_text(entry, "file", rule->file);
+		json_put(entry, "line", json_integer(rule->line));
+		json_array_append_new(listeners, entry);
+	}
+	return listeners;
+}
+
+static json_t *assessor_to_json(const struct assessor *assessor)
+{
+	json_t *object = json_object(), *send = json_pack("[s]", "command");
+
+	if (!assessor->without_directory)
+		json_array_append_new(send, json_string("directory"));
+	if (!assessor->without_denial)
+		json_array_append_new(send, json_string("denial"));
+	json_put_text(object, "url", assessor->url);
+	json_put_text(object, "model", assessor->model);
+	json_put_text(object, "key_file", assessor->key_file);
+	json_put_text(object, "key_variable", assessor->key_variable);
+	json_put_text(object, "ca_file", assessor->ca_file);
+	json_put(object, "timeout_ms", json_real((double)assessor->timeout_ns / 1e6));
+	json_put(object, "send", send);
+	json_put_text(object, "file", assessor->file);
+	json_put(object, "line", json_integer(assessor->line));
 	return object;
 }
 
@@ -303,6 +426,8 @@ json_t *policy_object(const struct policy *policy)
 	json_put_list(object, "files", &policy->files);
 	json_put_text(object, "approval", approval_name(policy->approval));
 	json_put(object, "wait_ms", json_real((double)policy->wait_ns / 1e6));
+	json_put(object, "trust", policy_trust_object(policy));
+	json_put(object, "tiers", tiers_to_json(&policy->tiers));
 	json_put(object, "sandbox", sandbox_object(&policy->sandbox));
 	for (size_t i = 0; i < policy->profile_count; i++) {
 		const struct profile *profile = &policy->profiles[i];
@@ -313,25 +438,10 @@ json_t *policy_object(const struct policy *policy)
 		json_put(profiles, profile->name, entry);
 	}
 	json_put(object, "profiles", profiles);
-	for (size_t i = 0; i < policy->rule_count; i++) {
-		const struct rule *rule = &policy->rules[i];
-		json_t *entry = json_object();
-
-		if (rule->exactly.count)
-			json_put_list(entry, "exactly", &rule->exactly);
-		else
-			json_put_text(entry, "command", rule->pattern);
-		if (rule->in)
-			json_put_text(entry, "in", rule->in);
-		json_put_text(entry, "do", verdict_name(rule->kind));
-		json_put_text(entry, "why", rule->why);
-		json_put_list(entry, "permissions", &rule->permissions);
-		json_put_text(entry, "file", rule->file);
-		json_put(entry, "line", json_integer(rule->line));
-		json_put(entry, "trusted", json_boolean(rule->trusted));
-		json_array_append_new(rules, entry);
-	}
+	for (size_t i = 0; i < policy->rule_count; i++)
+		json_array_append_new(rules, policy_rule_object(&policy->rules[i]));
 	json_put(object, "rules", rules);
+	json_put(object, "sets", policy_sets_object(policy));
 	for (size_t i = 0; i < policy->caller_count; i++) {
 		const struct caller_rule *rule = &policy->callers[i];
 		json_t *entry = json_object();
@@ -344,6 +454,11 @@ json_t *policy_object(const struct policy *policy)
 		json_array_append_new(callers, entry);
 	}
 	json_put(object, "callers", callers);
+	json_put(object, "events", listeners_to_json(policy));
+	if (policy->assessor.url)
+		json_put(object, "assessor", assessor_to_json(&policy->assessor));
+	json_put(object, "notify", policy_notify_object(&policy->notify));
+	policy_put_routes(object, &policy->routing);
 	json_put_list(object, "warnings", &policy->warnings);
 	return object;
 }

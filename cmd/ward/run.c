@@ -6,6 +6,7 @@
 #include "../../src/base/escape.h"
 #include "../../src/base/io.h"
 #include "../../src/flow.h"
+#include "../../src/serve/ticket.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +53,17 @@ static int print_json(const struct result *result)
 	return r;
 }
 
+/* Whoever looks at a list of processes must not find it there. */
+static void hide_token(int argc, char **argv, const struct request *request)
+{
+	for (int i = 1; i < argc && request->token && *request->token; i++) {
+		char *found = strstr(argv[i], request->token);
+
+		if (found)
+			memset(found, 'x', strlen(found));
+	}
+}
+
 int verb_run(int argc, char **argv)
 {
 	_cleanup_request_ struct request request;
@@ -62,6 +74,7 @@ int verb_run(int argc, char **argv)
 	request_init(&request);
 	result_init(&result);
 	r = options_parse(argc, argv, &request, &error);
+	hide_token(argc, argv, &request);
 	if (r == 1) {
 		printf("usage: ward run [OPTION...] -- COMMAND ARGUMENT...\n"
 		       "       ward run [OPTION...] -c SCRIPT\n\n"
@@ -75,7 +88,8 @@ int verb_run(int argc, char **argv)
 		       "(126).\n\n"
 		       "%s\nexit codes: the command's own; 128+N for signal N; 124 timed out; 125 "
 		       "ward itself failed;\n"
-		       "126 refused or not executable; 127 not found\n",
+		       "126 refused or not executable; 127 not found; 75 a person answers later: "
+		       "ward wait TICKET\n",
 		       options_help);
 		return output_end("run", 0);
 	}
@@ -84,7 +98,10 @@ int verb_run(int argc, char **argv)
 	if (r < 0)
 		result.error = STEAL(error);
 	else
-		flow_run(&request, &(struct audience){say, &request}, &result);
+		flow_run(&request,
+			 &(struct audience){
+				 .say = say, .data = &request, .resumption = &ticket_resumption},
+			 &result);
 	if (request.json) {
 		if (print_json(&result) < 0)
 			return EXIT_WARD;

@@ -37,7 +37,7 @@ static int show(const char *id, bool lives, int64_t used, void *data)
 	char when[64];
 	time_t time = (time_t)used;
 
-	(void)grants_load(listing->state, id, &grants, NULL);
+	(void)grants_load(listing->state, id, /* wanted= */ NULL, &grants, NULL);
 	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", localtime(&time));
 	if (listing->json) {
 		json_t *object =

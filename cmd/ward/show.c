@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ward show: all that is on record about one run. */
 #include "output.h"
+#include "show_monitored.h"
 #include "verbs.h"
 #include "../../src/base/escape.h"
+#include "../../src/record/lost.h"
+#include "../../src/record/monitor.h"
 #include "../../src/record/state.h"
 #include "../../src/record/store.h"
 
@@ -160,7 +163,7 @@ static void show_times(const json_t *run)
 	output_time(text_of(run, "time"), "%Y-%m-%d %H:%M:%S %z", when);
 	line("started", COLOUR_NONE, when);
 	if (!ended) {
-		line("ended", COLOUR_YELLOW, "no: it is still running, or ward was killed");
+		line("ended", COLOUR_YELLOW, "no: it is still running");
 		return;
 	}
 	output_time(text_of(run, "ended_at"), "%Y-%m-%d %H:%M:%S %z", when);
@@ -259,12 +262,24 @@ static int find_run(const char *id, json_t **ret_run, struct error **ret_error)
 	if (r == 0)
 		r = state_directory_make(directory, ret_error);
 	if (r == 0)
+		/* What cannot be settled can still be shown. */
+		(void)runs_settle(directory, /* alive= */ NULL, NULL, /* ret_error= */ NULL);
+	if (r == 0)
 		r = store_open(directory, &store, ret_error);
 	if (r < 0)
 		return r;
 	r = store_run(store, id, ret_run, ret_error);
 	store_close(store);
 	return r;
+}
+
+/* A run that was followed: now somebody knows. */
+static void note_looked(json_t *run)
+{
+	_cleanup_free_ char *state = NULL;
+
+	if (text_of(run, "id") && state_directory(&state, NULL) == 0)
+		monitor_forget(state, text_of(run, "id"));
 }
 
 int verb_show(int argc, char **argv)
@@ -308,7 +323,9 @@ int verb_show(int argc, char **argv)
 		show_decisions(run, result);
 		show_attempts(run, json_object_get(result, "attempts"));
 		show_end(result);
+		show_monitored(run);
 	}
+	note_looked(run);
 	json_decref(run);
 	return output_end("show", 0);
 }

@@ -170,10 +170,11 @@ WARD_PUBLIC int ward_ask_offers(const ward_ask *ask, const char *choice);
 WARD_PUBLIC const char *ward_ask_json(const ward_ask *ask);
 
 /* What an answer says besides its word: "scope" (once, session, time, always), "seconds", "extent",
- * "unsandboxed" (true, false), "reason". */
+ * "unsandboxed" and "monitor" (true, false), "reason". */
 WARD_PUBLIC int ward_answer_set(ward_answer *answer, const char *key, const char *value,
 				ward_error **ret_error);
-/* One more of "domains". */
+/* One more of "domains", the hosts that code may reach; or of "grants", of a yes to less than was
+ * asked for: exactly these, each of which lies within what was asked. */
 WARD_PUBLIC int ward_answer_add(ward_answer *answer, const char *key, const char *value,
 				ward_error **ret_error);
 WARD_PUBLIC ward_answer *ward_answer_new(void);

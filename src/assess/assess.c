@@ -46,10 +46,21 @@ static void add_text(const char **texts, const char *text)
 	*texts = text;
 }
 
+static const char lookups[] = "dig host nslookup drill ping whois finger";
+
 /* Tools that ask other machines, and tell them something by what they ask. */
 static bool is_asking(const char *name)
 {
-	return is_downloader(name) || match_one("dig host nslookup drill ping whois", name);
+	return is_downloader(name) || match_one(lookups, name);
+}
+
+/* dig $x.example.org: a name that is put together. */
+static bool has_variable(const struct command *command, size_t first)
+{
+	for (size_t i = first + 1; i < command->argc; i++)
+		if (strchr(command->argv[i], '$'))
+			return true;
+	return false;
 }
 
 static bool has_substitution(const struct command *command, size_t first)
@@ -60,10 +71,54 @@ static bool has_substitution(const struct command *command, size_t first)
 	return false;
 }
 
-/* A language that reads its program from the standard input. */
-static bool runs_code(const char *program)
+static bool reads_null(const struct command *command)
 {
-	return match_one("python python[23]* perl ruby node nodejs php lua", path_last(program));
+	for (size_t i = 0; i < command->redirect_count; i++)
+		if (strcmp(command->redirects[i].operator, "<") == 0 &&
+		    strcmp(command->redirects[i].target, "/dev/null") == 0)
+			return true;
+	return false;
+}
+
+/* : and true, cat /dev/null, echo -n */
+static bool says_nothing(const struct command *command)
+{
+	const char *name = command->argc ? path_last(command->argv[0]) : "";
+
+	if (command->argc == 1)
+		return match_one(": true", name) || (match_one("cat", name) && reads_null(command));
+	return command->argc == 2 &&
+	       ((match_one("cat", name) && strcmp(command->argv[1], "/dev/null") == 0) ||
+		(match_one("echo", name) && match_one("-n", command->argv[1])) ||
+		(match_one("printf", name) && !*command->argv[1]));
+}
+
+/* echo > FILE: one line that nobody wants. */
+static bool says_no_more_than_a_line(const struct command *command)
+{
+	return (command->argc == 1 || (command->argc == 2 && !*command->argv[1])) &&
+	       match_one("echo", path_last(command->argv[0]));
+}
+
+/* curl URL | tar x; cd DIR; ./install.sh: as if it were curl URL | sh. */
+static void weigh_unpacked(struct weighing *weighing, const struct command *command, size_t first)
+{
+	bool piped = weighing->fetching && weighing->fetching == command->pipeline, flat;
+	const char *to;
+
+	if (weighing->unpacked && strcmp(path_last(command->argv[first]), "cd") == 0)
+		weighing->entered = enters(command, weighing->unpacked_to);
+	else if (weighing->unpacked &&
+		 runs_unpacked(command, first, weighing->unpacked_to, weighing->entered))
+		weigh_effect(weighing, EFFECT_REMOTE_CODE);
+	else if (weighing->downloaded &&
+		 unpacks(command, first, piped, weighing->file, &to, &flat)) {
+		weighing->unpacked = true;
+		weighing->unpacked_to = to;
+		weighing->entered = flat && !to;
+	} else if (piped && stored_by(command, first)) {
+		weighing->file = stored_by(command, first); /* curl URL | gunzip > FILE */
+	}
 }
 
 /* Facts that need more than one command to be true. */
@@ -71,28 +126,55 @@ static void weigh_together(struct weighing *weighing, const struct command *comm
 {
 	const char *name = path_last(command->argv[first]);
 
+	/* npx https://HOST/PACKAGE: no registry has seen it */
+	if (first > 0 && strstr(command->argv[first], "://"))
+		weigh_effect(weighing, EFFECT_REMOTE_CODE);
 	if (weighing->downloaded && runs_input(command, first))
 		weigh_effect(weighing, EFFECT_REMOTE_CODE);
 	if (weighing->file && runs_file(command, first, weighing->file))
 		weigh_effect(weighing, EFFECT_REMOTE_CODE);
 	if (weighing->decoded && runs_input(command, first))
 		weigh_effect(weighing, EFFECT_HIDDEN_CODE);
-	if (weighing->piped && is_shell(name) && runs_input(command, first))
+	if (command->unseen && first == command->program &&
+	    (is_shell(name) || runs_recipes(name) || strchr(command->argv[first], '/')))
 		weigh_effect(weighing, EFFECT_PIPED_CODE);
 	if (weighing->shown && is_asking(name) && has_substitution(command, first))
+		weigh_effect(weighing, EFFECT_SEND_DATA);
+	/* a file in pieces that fit into names */
+	if (weighing->encoded && match_one(lookups, name) && has_variable(command, first))
 		weigh_effect(weighing, EFFECT_SEND_DATA);
 	if (weighing->sql && is_sql_client(name))
 		weigh_effect(weighing, EFFECT_DATABASE_RUIN);
 	if (weighing->secrets && sends_input(command, first))
 		weigh_effect(weighing, EFFECT_SEND_ENVIRONMENT);
+	/* sh -i | openssl s_client: what a shell prints goes to another machine */
+	if (weighing->shell && weighing->shell == command->pipeline &&
+	    match_one("openssl gnutls-cli stunnel websocat", name))
+		weigh_effect(weighing, EFFECT_REMOTE_CONTROL);
+	if (is_shell(name) && command->stage < (command->pipeline ? command->pipeline->stages : 0))
+		weighing->shell = command->pipeline;
+	weigh_unpacked(weighing, command, first);
 	if (is_downloader(name)) {
 		const char *file = download_file(command, first);
 
 		weighing->downloaded = true;
+		weighing->fetching = command->pipeline;
 		if (file)
 			weighing->file = file;
 	}
+	/* : | tee FILE */
+	if (weighing->nothing && weighing->nothing == command->pipeline && match_one("tee", name) &&
+	    !match_flag(command, first, "-a --append") &&
+	    match_operand(command, first, is_precious))
+		weigh_effect(weighing, EFFECT_EMPTY_FILE);
+	if (says_nothing(command) && command->pipeline && command->pipeline->stages > 1)
+		weighing->nothing = command->pipeline;
+	if (match_one("read mapfile readarray", name))
+		weighing->read = command;
+	if (strcmp(name, "cd") == 0)
+		weighing->moved = command;
 	weighing->decoded |= is_decoder(command, first);
+	weighing->encoded |= match_one("xxd od hexdump base64 base32 basenc", name);
 	weighing->shown |= shows_file(command, first);
 	weighing->secrets |= shows_secrets(command, first);
 	weighing->sql |= match_one("echo printf cat", name) &&
@@ -107,15 +189,16 @@ static bool is_connection(const char *target)
 }
 
 /* : > FILE, cat /dev/null > FILE */
-static bool prints_nothing(const struct weighing *weighing, const struct command *command)
+static bool prints_nothing(const struct weighing *weighing, const struct command *command,
+			   const char *target)
 {
-	const char *name = command->argc ? path_last(command->argv[0]) : "";
-
-	/* no words of its own: > FILE, if it is not what a group of commands is written to */
-	return (command->argc == 0 && weighing->alone) ||
-	       (command->argc == 1 && match_one(": true", name)) ||
-	       (command->argc == 2 && match_one("cat", name) &&
-		strcmp(command->argv[1], "/dev/null") == 0);
+	if (says_nothing(command))
+		return true;
+	/* no words of its own: > FILE, if it is not what a group of commands is written to; files
+	 * that are made anew before something is added to them, or marked, are named */
+	if (command->argc ? !says_no_more_than_a_line(command) : command->of != NULL)
+		return false;
+	return weighing->alone || (command->argc == 0 && strpbrk(target, "$`*?"));
 }
 
 static void weigh_redirects(struct weighing *weighing, const struct command *command)
@@ -129,27 +212,14 @@ static void weigh_redirects(struct weighing *weighing, const struct command *com
 			else if (!match_one("[0-9] -", redirect->target))
 				weigh_path(weighing, ROLE_WRITES, redirect->target, false);
 			if (strcmp(redirect->operator, ">") == 0 && redirect->fd < 2 &&
-			    prints_nothing(weighing, command) &&
+			    prints_nothing(weighing, command, redirect->target) &&
 			    path_reach(redirect->target) != REACH_NONE &&
-			    is_precious(redirect->target))
+			    is_precious_or_found(redirect->target))
 				weigh_effect(weighing, EFFECT_EMPTY_FILE);
-		} else if (strncmp(redirect->operator, "<<", 2) == 0) {
-			/* python3 <<END */
-			if (command->program < command->argc &&
-			    runs_code(command->argv[command->program]))
-				weigh_path(weighing, ROLE_CODE, redirect->target, false);
 		} else if (strcmp(redirect->operator, "<") == 0) {
 			weigh_path(weighing, ROLE_READS, redirect->target, false);
 		}
 	}
-}
-
-/* And nobody knows what. */
-static bool prints_something(const struct command *command, size_t first)
-{
-	return first < command->argc && !prints_words(command, first) &&
-	       !match_one("cd pushd popd export set unset source . mkdir touch sleep clear alias",
-			  path_last(command->argv[first]));
 }
 
 /* The command itself, and the one behind each wrapper. */
@@ -158,7 +228,9 @@ static void weigh_command(struct weighing *weighing, const struct command *comma
 	struct assessment *assessment = weighing->assessment;
 	size_t first = 0;
 
+	weighing->command = command;
 	weighing->changes = false;
+	weighing->other_user = false;
 	for (size_t level = 0; first < command->argc && level <= WRAPPER_LIMIT; level++) {
 		size_t next = parse_wrapped(command, first);
 		const struct effect *before = weighing->worst;
@@ -175,8 +247,17 @@ static void weigh_command(struct weighing *weighing, const struct command *comma
 			weighing->changes = changes;
 		first = next;
 	}
-	weighing->piped = prints_something(command, first);
 	weigh_redirects(weighing, command);
+	/* python3 <<END, echo ... | psql */
+	for (size_t i = 0; i < command->code_count; i++)
+		weigh_path(weighing,
+			   strcmp(command->codes[i].language, "sql") == 0 ? ROLE_SQL : ROLE_CODE,
+			   command->codes[i].text, false);
+	if (weighing->other_user)
+		weigh_effect(weighing, weighing->changes || !weighing->reads || weighing->worst ||
+						       command->assignment_count
+					       ? EFFECT_OTHER_USER
+					       : EFFECT_READS_AS_OTHER_USER);
 	/* words before a command alone change nothing but variables */
 	if (weighing->changes || (first < command->argc && !weighing->reads)) {
 		assessment->only_reads = false;
@@ -201,8 +282,20 @@ static bool is_fork_bomb(const struct plan *plan, size_t i)
 	       calls(plan, i + 3, command->argv[1]);
 }
 
+/* What stands in a here-document may come back as a command through a variable. */
+static bool reads_variables(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->commands[i].argc &&
+		    match_one("read mapfile readarray exec", plan->commands[i].argv[0]))
+			return true;
+	return false;
+}
+
 static bool is_dangerous(const struct plan *plan)
 {
+	bool reads = reads_variables(plan);
+
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct command *command = &plan->commands[i];
 
@@ -213,6 +306,10 @@ static bool is_dangerous(const struct plan *plan)
 				return true;
 		for (size_t j = 0; j < command->assignment_count; j++)
 			if (holds_dangerous_word(command->assignments[j]))
+				return true;
+		for (size_t j = 0; reads && j < command->redirect_count; j++)
+			if (strncmp(command->redirects[j].operator, "<<", 2) == 0 &&
+			    holds_dangerous_word(command->redirects[j].target))
 				return true;
 	}
 	return false;
@@ -238,6 +335,15 @@ static void weigh_opacity(struct arena *arena, struct weighing *weighing, const 
 		weigh_effect(weighing, EFFECT_UNNAMED);
 }
 
+void assess_host_loopback(struct assessment *assessment)
+{
+	struct weighing weighing = {.assessment = assessment};
+
+	weigh_effect(&weighing, EFFECT_HTTP_WRITE_HERE);
+	assessment->only_reads = false;
+	assessment->why = tool_text(weighing.worst->reason);
+}
+
 void assess_plan(struct arena *arena, const struct plan *plan, struct assessment *ret_assessment)
 {
 	enum { MOST_TEXTS = EFFECT_COUNT + 4 };
@@ -249,7 +355,10 @@ void assess_plan(struct arena *arena, const struct plan *plan, struct assessment
 		.only_reads = true,
 		.confidence = known,
 	};
-	struct weighing weighing = {.assessment = &assessment, .alone = plan->count == 1};
+	struct weighing weighing = {.assessment = &assessment,
+				    .workspace = plan->workspace,
+				    .cwd = plan->cwd,
+				    .alone = plan->count == 1};
 
 	for (size_t i = 0; i < plan->count; i++) {
 		weighing.worst = NULL;

@@ -16,6 +16,8 @@ struct damage {
 	uint64_t bytes;
 };
 
+enum { HERE_MOST = 4 };
+
 struct assessment {
 	enum class class;
 	enum risk risk;
@@ -28,8 +30,12 @@ struct assessment {
 	const char *unknown; /* the first tool, or verb of one, that nothing is known of; or NULL */
 	double confidence;   /* 0 to 1 */
 	enum reach files;
-	bool network;	      /* it talks to other machines */
-	bool remote;	      /* something changes there */
+	bool network; /* it talks to other machines */
+	bool remote;  /* something changes there */
+	/* It changes something through this machine's loopback, by these ports: what that is
+	 * depends on whose loopback it is. 0: none; one that is not told is another's for sure. */
+	uint16_t here[HERE_MOST];
+	size_t here_count;
 	bool only_reads;      /* every command is known to change nothing */
 	struct damage damage; /* assess_damage(); where a question is to be asked */
 	const char **rules;   /* for each command of the plan the weightiest fact's name, or NULL */
@@ -42,3 +48,5 @@ const char *reach_name(enum reach reach);
 char *damage_text(const struct damage *damage);
 /* Everything in *ret_assessment lives in the arena. */
 void assess_plan(struct arena *arena, const struct plan *plan, struct assessment *ret_assessment);
+/* The loopback that it changes something through is the host's. */
+void assess_host_loopback(struct assessment *assessment);

@@ -193,3 +193,22 @@ void call_read(const struct command *command, size_t first, size_t end, struct c
 	}
 	*ret_call = call;
 }
+
+bool call_takes_more(const struct call *call)
+{
+	const struct command *command = call->command;
+	size_t count = command->wrapper_count;
+
+	for (size_t i = 0; i < call->first; i++)
+		if (strcmp(path_last(command->argv[i]), "xargs") == 0)
+			return true;
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(command->wrappers[i], "parallel") == 0)
+			return true;
+	if (count == 0 || match_one("find fd fdfind", command->wrappers[count - 1]))
+		return false;
+	for (size_t i = call->first + 1; i < call->end; i++)
+		if (strcmp(command->argv[i], "{}") == 0)
+			return true;
+	return false;
+}

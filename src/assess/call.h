@@ -40,3 +40,7 @@ bool call_next(const struct call *call, struct cursor *cursor, struct word *ret_
 /* True if the option is one of the list; "--x=VALUE" in it asks for the value too. Shortened long
  * names count unless exact. */
 bool word_is_option(const struct word *word, const char *options, bool exact);
+/* Whether words are added when it runs: those of an xargs command from its input, and so those of
+ * parallel. What stands for files that find names is find's own matter, but not in a text that find
+ * hands on. */
+bool call_takes_more(const struct call *call);

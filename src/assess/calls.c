@@ -42,16 +42,6 @@ bool shows_file(const struct command *command, size_t first)
 			 path_last(command->argv[first]));
 }
 
-bool prints_words(const struct command *command, size_t first)
-{
-	const char *name = path_last(command->argv[first]);
-
-	for (size_t i = 0; strcmp(name, "cat") == 0 && i < command->redirect_count; i++)
-		if (strncmp(command->redirects[i].operator, "<<", 2) == 0)
-			return true;
-	return match_one("echo printf", name) && !is_decoder(command, first);
-}
-
 static bool is_substitution(const char *word)
 {
 	return strstr(word, "$(") || strchr(word, '`') || strstr(word, "<(");
@@ -88,6 +78,9 @@ bool runs_input(const struct command *command, size_t first)
 	bool shell = match_one(shells, name);
 	size_t operand = parse_operand(command, first + 1, "-o -O --rcfile --init-file");
 
+	/* $(printf '\x72\x6d') FILE: what the program is called is part of what it is handed */
+	if (is_substitution(command->argv[first]))
+		return true;
 	if (match_one("eval source .", name))
 		return match_operand(command, first, is_substitution);
 	if (!shell && !match_one(interpreters, name))
@@ -103,13 +96,34 @@ bool runs_input(const struct command *command, size_t first)
 	return shell ? !match_flag(command, first, "--version --help") : operand == first + 1;
 }
 
+/* https://HOST/FILE, HOST.ORG/FILE */
+static bool is_url(const char *word)
+{
+	size_t host = strcspn(word, "/");
+
+	return strstr(word, "://") ||
+	       (word[host] && !strchr("-./~$", word[0]) && memchr(word, '.', host));
+}
+
+/* wget URL, curl -O URL: the file is called as the URL ends. */
+static const char *named_by_url(const struct command *command, size_t first, const char *name)
+{
+	if (strcmp(name, "curl") == 0 && !match_flag(command, first, "-O --remote-name"))
+		return NULL;
+	for (size_t i = first + 1; i < command->argc; i++)
+		if (is_url(command->argv[i]) && *path_last(command->argv[i]))
+			return path_last(command->argv[i]);
+	return NULL;
+}
+
 const char *download_file(const struct command *command, size_t first)
 {
 	const char *name = path_last(command->argv[first]), *options;
 
-	options = match_one("wget", name)   ? "-O --output-document"
-		  : match_one("curl", name) ? "-o --output"
-					    : "";
+	options = match_one("wget", name)     ? "-O --output-document"
+		  : match_one("curl", name)   ? "-o --output"
+		  : match_one("aria2c", name) ? "-o --out"
+					      : "";
 	for (size_t i = first + 1; i < command->argc; i++) {
 		const char *word = command->argv[i];
 		size_t length = strlen(word);
@@ -122,6 +136,50 @@ const char *download_file(const struct command *command, size_t first)
 	for (size_t i = 0; i < command->redirect_count; i++)
 		if (command->redirects[i].operator[0] == '>' && command->redirects[i].fd<2)
 			return command->redirects[i].target;
+	return *options ? named_by_url(command, first, name) : NULL;
+}
+
+/* Files that a tool runs without being told their names. */
+static bool runs_by_name(const char *name, const char *file)
+{
+	static const struct {
+		const char *files, *tools;
+	} builds[] = {
+		{"Makefile makefile GNUmakefile", "make gmake bmake remake"},
+		{"build.ninja", "ninja samu"},
+		{"package.json .npmrc", "npm pnpm yarn bun npx"},
+		{"setup.py pyproject.toml setup.cfg", "pip pip3 uv poetry tox nox hatch"},
+		{"Cargo.toml build.rs", "cargo"},
+		{"CMakeLists.txt", "cmake"},
+		{"meson.build", "meson"},
+		{"SConstruct", "scons"},
+		{"justfile Justfile .justfile", "just"},
+		{"Taskfile.yml Taskfile.yaml", "task go-task"},
+		{"Rakefile", "rake"},
+		{"Gemfile", "bundle"},
+		{"composer.json", "composer"},
+		{"build.gradle build.gradle.kts settings.gradle", "gradle gradlew"},
+		{"pom.xml", "mvn mvnw"},
+		{"build.xml", "ant"},
+		{"configure", "configure"},
+		{"conftest.py pytest.ini", "pytest py.test"},
+	};
+
+	for (size_t i = 0; i < ELEMENTS(builds); i++)
+		if (match_one(builds[i].files, file) && match_one(builds[i].tools, name))
+			return true;
+	return false;
+}
+
+const char *stored_by(const struct command *command, size_t first)
+{
+	for (size_t i = 0; i < command->redirect_count; i++)
+		if (command->redirects[i].operator[0] == '>' && command->redirects[i].fd<2)
+			return command->redirects[i].target;
+	for (size_t i = first + 1;
+	     match_one("tee sponge", path_last(command->argv[first])) && i < command->argc; i++)
+		if (command->argv[i][0] != '-')
+			return command->argv[i];
 	return NULL;
 }
 
@@ -130,13 +188,100 @@ bool runs_file(const struct command *command, size_t first, const char *file)
 	const char *name = path_last(command->argv[first]);
 	size_t operand;
 
+	if (runs_by_name(name, path_last(file)))
+		return true;
 	if (strcmp(path_last(file), name) == 0 && strchr(command->argv[first], '/'))
 		return true;
 	if (!match_one(shells, name) && !match_one(interpreters, name) &&
-	    !match_one("source . chmod installer dpkg rpm", name))
+	    !match_one("source . chmod installer dpkg rpm", name) && !runs_recipes(name))
 		return false;
 	for (operand = first + 1; operand < command->argc; operand++)
 		if (strcmp(path_last(command->argv[operand]), path_last(file)) == 0)
+			return true;
+	return false;
+}
+
+bool runs_recipes(const char *name)
+{
+	return match_one("make gmake bmake nmake remake ninja samu just task go-task rake ant sed "
+			 "gsed gdb lldb parallel",
+			 name);
+}
+
+bool unpacks(const struct command *command, size_t first, bool piped, const char *file,
+	     const char **ret_to, bool *ret_flat)
+{
+	const char *name = path_last(command->argv[first]);
+	bool tar = match_one("tar gtar bsdtar", name), found = piped;
+
+	if (!tar && !match_one("unzip 7z 7za 7zz unar cpio bsdcpio unrar", name))
+		return false;
+	if (tar && !match_flag(command, first, "-x --extract --get") &&
+	    !(command->argc > first + 1 && strchr(command->argv[first + 1], 'x') &&
+	      !strpbrk(command->argv[first + 1], "-./")))
+		return false;
+	*ret_to = NULL;
+	*ret_flat = false;
+	for (size_t i = first + 1; i < command->argc; i++) {
+		found |= file && strcmp(path_last(command->argv[i]), path_last(file)) == 0;
+		if (i + 1 < command->argc &&
+		    match_one("-C --directory -d -D -o", command->argv[i]) &&
+		    (tar ? !match_one("-d -D -o", command->argv[i]) : true))
+			*ret_to = command->argv[i + 1];
+		else if (strncmp(command->argv[i], "--directory=", 12) == 0)
+			*ret_to = command->argv[i] + 12;
+		*ret_flat |= strncmp(command->argv[i], "--strip", 7) == 0;
+	}
+	return found;
+}
+
+static const char *plain(const char *path)
+{
+	while (strncmp(path, "./", 2) == 0)
+		path += 2;
+	return path;
+}
+
+/* Below the directory, by what both are called. */
+static bool lies_in(const char *path, const char *directory)
+{
+	size_t length = strlen(directory = plain(directory));
+
+	path = plain(path);
+	while (length > 1 && directory[length - 1] == '/')
+		length--;
+	if (length == 0 || (length == 1 && directory[0] == '.'))
+		return path[0] != '/' && path[0] != '~' && strncmp(path, "../", 3) != 0;
+	return strncmp(path, directory, length) == 0 && strchr("/", path[length]);
+}
+
+bool enters(const struct command *command, const char *to)
+{
+	const char *word = command->argc == 2 ? command->argv[1] : "";
+
+	if (to && !lies_in("x", to))
+		return lies_in(word, to) || (strchr(word, '$') && strcmp(word, to) == 0);
+	return *word && !strchr("/~-$", word[0]) && strncmp(word, "..", 2) != 0;
+}
+
+bool runs_unpacked(const struct command *command, size_t first, const char *to, bool entered)
+{
+	const char *name = path_last(command->argv[first]);
+
+	to = to && !entered ? to : ".";
+	if (strchr(command->argv[first], '/') && lies_in(command->argv[first], to))
+		return true;
+	if (entered &&
+	    match_one("make gmake bmake ninja samu just task rake ant mvn gradle npm pnpm yarn bun "
+		      "pip pip3 uv poetry cargo go cmake meson scons bundle gem composer",
+		      name))
+		return true;
+	if (!match_one(shells, name) && !match_one(interpreters, name) &&
+	    !match_one("source . pip pip3 make gmake npm", name))
+		return false;
+	for (size_t i = first + 1; i < command->argc; i++)
+		if (command->argv[i][0] != '-' && (entered || strchr(command->argv[i], '/')) &&
+		    lies_in(command->argv[i], to))
 			return true;
 	return false;
 }

@@ -192,6 +192,21 @@ const char *index_root(const struct index *index)
 	return index->root;
 }
 
+size_t index_count(const struct index *index)
+{
+	return index->count;
+}
+
+char *index_name(const struct index *index, size_t number)
+{
+	const struct entry *entry = &index->entries[number];
+	char *name = strndup((const char *)index->bytes + entry->name, entry->length);
+
+	if (!name)
+		abort();
+	return name;
+}
+
 static int compare(const struct index *index, const struct entry *entry, const char *name,
 		   size_t length)
 {
@@ -227,16 +242,26 @@ static bool is_older(const struct index *index, uint32_t seconds, uint32_t nanos
 	       (seconds == written && nanoseconds < (uint32_t)index->written.tv_nsec);
 }
 
-bool index_has_copy(const struct index *index, const char *path, const struct stat *st)
+static const struct entry *find_path(const struct index *index, const char *path)
 {
 	size_t root = strcmp(index->root, "/") == 0 ? 0 : strlen(index->root);
-	const struct entry *entry;
+
+	if (strncmp(path, index->root, root) != 0 || path[root] != '/')
+		return NULL;
+	return find(index, path + root + 1);
+}
+
+bool index_tracks(const struct index *index, const char *path)
+{
+	return find_path(index, path) != NULL;
+}
+
+bool index_has_copy(const struct index *index, const char *path, const struct stat *st)
+{
+	const struct entry *entry = find_path(index, path);
 	const unsigned char *at;
 	uint32_t seconds, nanoseconds;
 
-	if (strncmp(path, index->root, root) != 0 || path[root] != '/')
-		return false;
-	entry = find(index, path + root + 1);
 	if (!entry || flags_of(index, entry) & FLAG_STAGE)
 		return false;
 	at = index->bytes + entry->offset;

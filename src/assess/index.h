@@ -16,8 +16,13 @@ struct index *index_open(const char *directory);
 void index_free(struct index *index);
 /* The top of the work tree. */
 const char *index_root(const struct index *index);
+/* How many files git tracks there, and the name of one below the root. Caller frees. */
+size_t index_count(const struct index *index);
+char *index_name(const struct index *index, size_t number);
 /* True if git has a copy of the file as it is; path is absolute and normal. */
 bool index_has_copy(const struct index *index, const char *path, const struct stat *st);
+/* True if git tracks a file of that name, whatever is in it now. */
+bool index_tracks(const struct index *index, const char *path);
 static inline void index_freep(struct index **index)
 {
 	index_free(*index);

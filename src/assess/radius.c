@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much would be gone: the files that a plan names for deletion, counted within bounds. */
 #include "call.h"
+#include "facts.h"
 #include "index.h"
 #include "radius.h"
 #include "../base/buffer.h"
@@ -190,14 +191,67 @@ void assess_damage(const struct plan *plan, const char *workspace, const char *c
 	}
 }
 
+/* Nothing but work that git has as it is would go: that is no loss. */
+static bool is_only_deletion(const struct plan *plan, const struct assessment *assessment)
+{
+	return assessment->class == CLASS_ASK && plan->count == 1 && !plan->opaque &&
+	       assessment->reasons[0] && !assessment->reasons[1] && assessment->rules[0] &&
+	       match_one("delete-directories delete-all-files", assessment->rules[0]);
+}
+
+bool assess_is_kept(const struct plan *plan, const char *workspace, const char *cwd,
+		    struct assessment *assessment)
+{
+	if (!is_only_deletion(plan, assessment))
+		return false;
+	assess_damage(plan, workspace, cwd, assessment);
+	if (!assessment->reversible)
+		return false;
+	assessment->class = CLASS_SAFE;
+	assessment->risk = RISK_LOW;
+	return true;
+}
+
+bool measure_tree(const char *path, struct damage *ret_damage)
+{
+	struct counting counting = {.damage = ret_damage};
+	struct stat st;
+
+	*ret_damage = (struct damage){0};
+	if (lstat(path, &st) < 0)
+		return false;
+	counting.device = st.st_dev;
+	clock_gettime(CLOCK_MONOTONIC, &counting.start);
+	count(&counting, AT_FDCWD, path, path, /* pattern= */ NULL, 0);
+	return true;
+}
+
+static void add_measure(const struct damage *damage, struct buffer *text)
+{
+	char size[SIZE_TEXT];
+
+	if (damage->files == 0 && damage->more) {
+		buffer_add_text(text, "files, how many is unknown");
+		return;
+	}
+	size_text(damage->bytes, size);
+	buffer_printf(text, "%s%zu file%s, %s", damage->more ? "at least " : "", damage->files,
+		      damage->files == 1 ? "" : "s", size);
+}
+
+char *measure_text(const struct damage *damage)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+
+	add_measure(damage, &text);
+	return buffer_steal(&text);
+}
+
 char *damage_text(const struct damage *damage)
 {
 	_cleanup_buffer_ struct buffer text = {0};
-	char size[SIZE_TEXT];
 
-	size_text(damage->bytes, size);
-	buffer_printf(&text, "%s%zu file%s, %s", damage->more ? "at least " : "", damage->files,
-		      damage->files == 1 ? "" : "s", size);
+	add_measure(damage, &text);
 	if (damage->files && damage->restorable == damage->files && !damage->more)
 		buffer_add_text(&text, "; git has a copy of all of it");
 	else if (damage->files)

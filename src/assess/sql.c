@@ -33,6 +33,14 @@ static bool is_followed_by(const char *text, const char *words)
 	return false;
 }
 
+/* WHERE true, WHERE 1=1: of all rows after all. */
+static bool is_always(const char *text)
+{
+	text += strspn(text, " \t\n\r(");
+	return strncasecmp(text, "true", 4) == 0 || strncmp(text, "1=1", 3) == 0 ||
+	       strncmp(text, "1 = 1", 5) == 0 || strcmp(text, "1") == 0 || strcmp(text, "1;") == 0;
+}
+
 bool is_ruinous_sql(const char *text)
 {
 	static const char objects[] =
@@ -47,7 +55,7 @@ bool is_ruinous_sql(const char *text)
 	if ((at = find_word(text, "delete")) && is_followed_by(at + 6, "from")) {
 		const char *end = strchr(at, ';'), *where = find_word(at, "where");
 
-		return !where || (end && where > end);
+		return !where || (end && where > end) || is_always(where + strlen("where"));
 	}
 	/* of all rows; but not what INSERT ... ON CONFLICT does */
 	if ((at = find_word(text, "update")) && find_word(at, "set") && !find_word(at, "where") &&

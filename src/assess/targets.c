@@ -5,6 +5,8 @@
 
 #include <ctype.h>
 #include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Trees that the machine, or a person, cannot do without. */
@@ -49,6 +51,28 @@ bool is_outside(const char *word)
 	       strncmp(path, ".git/", 5) == 0 || strcmp(path_last(path), ".git") == 0;
 }
 
+bool is_elsewhere(const char *word)
+{
+	_cleanup_free_ char *path = path_normalise(word);
+
+	if (path[0] == '/')
+		return !path_is_under(path, "/tmp") && !path_is_under(path, "/var/tmp") &&
+		       !path_is_under(path, "/dev") && !path_is_under(path, "/proc");
+	return strncmp(path, "../", 3) == 0 || strncmp(path, "~/", 2) == 0 ||
+	       strncmp(path, "$HOME/", 6) == 0 || strncmp(path, "${HOME}/", 8) == 0;
+}
+
+/* Locks, messages and heads of what was begun are left behind, and git itself says to remove them.
+ */
+bool is_of_git(const char *word)
+{
+	_cleanup_free_ char *path = path_normalise(word);
+	const char *inside = strncmp(path, ".git/", 5) == 0 ? path : strstr(path, "/.git/");
+
+	return inside && !match_one("*.lock gc.log *_HEAD *_MSG *_EDITMSG *.sample *.orig *.rej",
+				    path_last(path));
+}
+
 /* Names of what the next build or run makes again. */
 static const char regenerable[] =
 	"node_modules build build-* cmake-build-* _build target dist out obj __pycache__ "
@@ -90,6 +114,11 @@ bool is_precious(const char *word)
 	return true;
 }
 
+bool is_precious_or_found(const char *word)
+{
+	return strcmp(word, "{}") == 0 || is_precious(word);
+}
+
 bool is_disk(const char *path)
 {
 	static const char disks[] =
@@ -125,7 +154,8 @@ bool is_secret(const char *word)
 bool is_startup(const char *word)
 {
 	static const char homes[] =
-		"*/.bashrc */.bash_profile */.bash_login */.bash_logout */.profile */.zshrc "
+		"*/.bashrc */.bash_profile */.bash_aliases */.bash_login */.bash_logout */.profile "
+		"*/.zshrc "
 		"*/.zprofile */.zshenv */.zlogin */.kshrc */.config/fish/config.fish "
 		"*/.config/fish/conf.d/* */.ssh/authorized_keys* */.ssh/rc */.ssh/environment "
 		"*/.config/autostart/* */.config/systemd/user/* */.xinitrc */.xprofile "
@@ -135,18 +165,35 @@ bool is_startup(const char *word)
 		"/etc/gshadow /etc/group /etc/ld.so.* /etc/pam.d/* /etc/pam.conf /etc/profile* "
 		"/etc/bash.bashrc /etc/bashrc /etc/zsh/* /etc/environment* /etc/systemd/* "
 		"/lib/systemd/* /usr/lib/systemd/* /etc/init.d/* /etc/init/* /etc/rc.local "
-		"/etc/rc*.d/* /etc/ssh/* /etc/security/* /etc/selinux/* /etc/apparmor* "
+		"/etc/rc*.d/* /etc/audit/* /etc/rsyslog* /etc/ssh/* /etc/security/* /etc/selinux/* "
+		"/etc/apparmor* "
 		"/etc/udev/* /etc/modprobe.d/* /etc/modules* /etc/sysctl* /etc/fstab /boot/* "
 		"/etc/polkit-1/* /etc/update-motd.d/* /etc/apt/* /etc/yum.repos.d/* "
-		"/etc/xdg/autostart/* /etc/doas.conf /etc/ward/* /proc/sys/* /proc/sysrq-trigger "
+		"/selinux/* /etc/xdg/autostart/* /etc/doas.conf /etc/ward/* /proc/sys/* "
+		"/proc/sysrq-trigger "
 		"/sys/* /Library/LaunchDaemons/* /Library/LaunchAgents/*";
-	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *path = NULL, *inside = NULL;
 
 	if (!strchr(word, '/'))
 		return false;
 	path = path_normalise(word);
+	/* cp FILE ~/.config/autostart/: the directory is named, a file in it is meant */
+	if (word[strlen(word) - 1] == '/' && asprintf(&inside, "%s/x", path) < 0)
+		abort();
 	return match_one(homes, path) || match_one(machine, path) ||
-	       match_one("*/ward/ward.yaml .ward.yaml", path);
+	       match_one("*/ward/ward.yaml .ward.yaml", path) ||
+	       (inside && (match_one(homes, inside) || match_one(machine, inside)));
+}
+
+/* Where the machine's programs lie, and what they load. */
+bool is_program(const char *word)
+{
+	_cleanup_free_ char *path = path_normalise(word);
+
+	return match_one("/bin /bin/* /sbin /sbin/* /usr/bin /usr/bin/* /usr/sbin /usr/sbin/* "
+			 "/usr/local/bin /usr/local/bin/* /usr/local/sbin /usr/local/sbin/* "
+			 "/lib/* /lib64/* /usr/lib/* /usr/libexec/* /usr/local/lib/*",
+			 path);
 }
 
 bool is_record(const char *word)
@@ -163,6 +210,9 @@ bool is_loopback(const char *url)
 	char host[64];
 	size_t length;
 
+	/* http :3000/path */
+	if (url[0] == ':' && (strchr("0123456789/", url[1]) || !url[1]))
+		return true;
 	start = start ? start + 3 : url;
 	length = strcspn(start, "/?#");
 	while ((at = memchr(start, '@', length))) {

@@ -41,8 +41,9 @@ enum role {
 	ROLE_SENDS, /* to another machine */
 	ROLE_URL,
 	ROLE_SQL,
-	ROLE_SCRIPT, /* code in a file */
-	ROLE_CODE,   /* code in the word itself */
+	ROLE_SCRIPT,   /* code in a file */
+	ROLE_CODE,     /* code in the word itself */
+	ROLE_REPLACES, /* written anew: what the file held is gone */
 };
 
 /* When a rule holds; in the order of KINDS. */
@@ -77,9 +78,13 @@ struct tool_node {
 	uint32_t values;    /* options whose value may be the next word */
 	uint32_t harmless;  /* options with which it changes nothing, whatever else is given */
 	uint32_t recursive; /* options with which directories are meant with all that is in them */
+	uint32_t plain; /* options without a value that change nothing about what is asked; where
+			   they are known, the values and flags are all there are */
+	uint32_t overrides; /* options of which the last one counts */
 	uint16_t first_verb, verb_count, first_rule, rule_count, first_option, option_count;
 	uint8_t first, rest, last; /* roles of the operands */
 	uint8_t options_first;	   /* no options after the first operand */
+	uint8_t order_kept;	   /* an option means something by its place */
 	uint8_t single_dash;	   /* -long instead of letters */
 	uint8_t always_recursive;
 	uint8_t through; /* a verb that is not known may be a tool */

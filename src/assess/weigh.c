@@ -4,6 +4,8 @@
 #include "facts.h"
 #include "../base/path.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool (*const tests[])(const struct call *call) = {
@@ -16,9 +18,10 @@ struct reading {
 	size_t operands;
 	size_t script; /* the place of a program that is a tool itself; 0 if there is none */
 	bool harmless, recursive;
-	bool edits;  /* what it reads it writes */
-	bool worded; /* an operand is one of the words that say what is done */
-	bool local;  /* it talks to this machine alone */
+	bool edits;	 /* what it reads it writes */
+	bool worded;	 /* an operand is one of the words that say what is done */
+	bool local;	 /* it talks to this machine alone */
+	const char *url; /* the last */
 };
 
 static void add_text(const char **texts, const char *text)
@@ -67,14 +70,88 @@ void weigh_effect(struct weighing *weighing, enum effect_id id)
 	}
 }
 
+/* Where an earlier command in the same place has gone; NULL where none has. */
+static const char *moved_to(const struct weighing *weighing)
+{
+	const struct command *moved = weighing->moved;
+
+	return moved && moved->argc == 2 && moved->place == weighing->command->place
+		       ? moved->argv[1]
+		       : NULL;
+}
+
+/* Whether a path with .. at its start leads to something in the workspace: from where the plan
+ * starts, or has gone. */
+static bool leads_inside(const struct weighing *weighing, const char *path)
+{
+	const char *moved = moved_to(weighing), *to = moved ? moved : ".";
+	_cleanup_free_ char *from = NULL, *whole = NULL;
+
+	if (!weighing->cwd || strpbrk(to, "$`~*?") || strpbrk(path, "$`"))
+		return false;
+	from = path_resolve(weighing->cwd, NULL, to);
+	whole = path_resolve(from, NULL, path);
+	return path_is_under(whole, weighing->workspace) && strcmp(whole, weighing->workspace) != 0;
+}
+
+/* A path in the workspace as it is called there; others as they stand. */
+static const char *from_here(const struct weighing *weighing, const char *path)
+{
+	const char *workspace = weighing->workspace;
+
+	if (!workspace || is_everything(workspace))
+		return path;
+	if (strncmp(path, "../", 3) == 0 && leads_inside(weighing, path)) {
+		while (strncmp(path, "../", 3) == 0)
+			path += 3;
+		return path;
+	}
+	if (path[0] != '/' || !path_is_under(path, workspace) || strstr(path, ".."))
+		return path;
+	path += strlen(workspace);
+	return *path && path[1] ? path + 1 : ".";
+}
+
+/* while read -r f; do rm "$f": the value of a variable that read fills. */
+static bool is_read_name(const struct weighing *weighing, const char *path)
+{
+	const struct command *read = weighing->read;
+	const char *name = strchr(path, '$');
+	size_t length;
+
+	if (!read || !name)
+		return false;
+	name += name[1] == '{' ? 2 : 1;
+	length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+	for (size_t i = 1; i < read->argc; i++)
+		if (read->argv[i][0] != '-' && strlen(read->argv[i]) == length &&
+		    strncmp(read->argv[i], name, length) == 0)
+			return true;
+	return length == strlen("REPLY") && strncmp(name, "REPLY", length) == 0;
+}
+
+/* cd / && rm -rf * */
+static bool is_everything_there(const struct weighing *weighing, const char *path)
+{
+	_cleanup_free_ char *there = NULL;
+	const char *to = moved_to(weighing);
+
+	if (!to || strchr("/~$", path[0]))
+		return false;
+	if (asprintf(&there, "%s/%s", to, path) < 0)
+		abort();
+	return is_everything(there);
+}
+
 /* Deleting is weighed by what would be gone. */
 static void weigh_deletion(struct weighing *weighing, const char *path, bool recursive)
 {
 	bool many = strpbrk(path, "*?[`") || strstr(path, "$(");
 
+	path = from_here(weighing, path);
 	if (is_disk(path))
 		weigh_effect(weighing, EFFECT_DISK_FORMAT);
-	else if (recursive && is_everything(path))
+	else if (recursive && (is_everything(path) || is_everything_there(weighing, path)))
 		weigh_effect(weighing, EFFECT_DELETE_EVERYTHING);
 	else if (recursive && is_outside(path))
 		weigh_effect(weighing, EFFECT_DELETE_OUTSIDE);
@@ -82,6 +159,34 @@ static void weigh_deletion(struct weighing *weighing, const char *path, bool rec
 		weigh_effect(weighing, EFFECT_DELETE_DIRECTORIES);
 	else if (many && is_precious(path))
 		weigh_effect(weighing, EFFECT_DELETE_ALL_FILES);
+	else if (is_of_git(path))
+		weigh_effect(weighing, EFFECT_DELETE_FROM_GIT);
+	else if (is_elsewhere(path) && is_precious(path))
+		weigh_effect(weighing, EFFECT_DELETE_FILES_OUTSIDE);
+	else if (is_read_name(weighing, path) && is_precious(path))
+		weigh_effect(weighing, EFFECT_DELETE_UNSEEN);
+}
+
+static void weigh_code(struct weighing *weighing, const char *text)
+{
+	static const struct {
+		bool (*holds)(const char *text);
+		enum effect_id effect;
+	} harms[] = {
+		{multiplies, EFFECT_FORK_BOMB},	       {takes_control, EFFECT_REMOTE_CONTROL},
+		{is_ruinous_code, EFFECT_INLINE_HARM}, {runs_download, EFFECT_REMOTE_CODE},
+		{runs_decoded, EFFECT_HIDDEN_CODE},    {sends_from_code, EFFECT_SEND_DATA},
+	};
+
+	_cleanup_free_ char *joined = joined_strings(text);
+
+	/* awk: print > FILE, print | COMMAND, system(COMMAND) */
+	weighing->changes |= strpbrk(text, ">|") || strstr(text, "system");
+	for (size_t i = 0; i < ELEMENTS(harms); i++)
+		if (harms[i].holds(text) || harms[i].holds(joined)) {
+			weigh_effect(weighing, harms[i].effect);
+			return;
+		}
 }
 
 void weigh_path(struct weighing *weighing, enum role role, const char *path, bool recursive)
@@ -89,8 +194,10 @@ void weigh_path(struct weighing *weighing, enum role role, const char *path, boo
 	struct assessment *assessment = weighing->assessment;
 
 	switch (role) {
+	case ROLE_SCRIPT: /* what it says nobody has read: awk -f, sed -f */
+		weighing->changes = true;
+		/* fall through */
 	case ROLE_READS:
-	case ROLE_SCRIPT:
 		if (is_secret(path))
 			weigh_effect(weighing, EFFECT_READ_CREDENTIALS);
 		return;
@@ -99,20 +206,14 @@ void weigh_path(struct weighing *weighing, enum role role, const char *path, boo
 			weigh_effect(weighing, EFFECT_SEND_CREDENTIALS);
 		return;
 	case ROLE_CODE:
-		/* awk: print > FILE, print | COMMAND, system(COMMAND) */
-		weighing->changes |= strpbrk(path, ">|") || strstr(path, "system");
-		if (multiplies(path))
-			weigh_effect(weighing, EFFECT_FORK_BOMB);
-		else if (takes_control(path))
-			weigh_effect(weighing, EFFECT_REMOTE_CONTROL);
-		else if (is_ruinous_code(path))
-			weigh_effect(weighing, EFFECT_INLINE_HARM);
+		weigh_code(weighing, path);
 		return;
 	case ROLE_SQL:
 		if (is_ruinous_sql(path))
 			weigh_effect(weighing, EFFECT_DATABASE_RUIN);
 		return;
 	case ROLE_WRITES:
+	case ROLE_REPLACES:
 	case ROLE_CREATES:
 		if (is_disk(path))
 			weigh_effect(weighing, EFFECT_DISK_COPY);
@@ -126,6 +227,9 @@ void weigh_path(struct weighing *weighing, enum role role, const char *path, boo
 	case ROLE_MOVES:
 		if (is_everything(path) && (recursive || role == ROLE_MOVES))
 			weigh_effect(weighing, EFFECT_CHANGE_EVERYTHING);
+		else if (role == ROLE_CHANGES && recursive &&
+			 is_elsewhere(from_here(weighing, path)))
+			weigh_effect(weighing, EFFECT_CHANGE_OUTSIDE);
 		break;
 	default:
 		return;
@@ -134,6 +238,8 @@ void weigh_path(struct weighing *weighing, enum role role, const char *path, boo
 		weigh_effect(weighing, EFFECT_HIDE_TRACES);
 	if (role != ROLE_DELETES && role != ROLE_MOVES && is_startup(path))
 		weigh_effect(weighing, EFFECT_PERSIST);
+	else if (role != ROLE_READS && is_program(path))
+		weigh_effect(weighing, EFFECT_SYSTEM_PROGRAMS);
 	assessment->files = MAX(assessment->files, path_reach(path));
 	weighing->changes |= path_reach(path) != REACH_NONE;
 }
@@ -152,6 +258,31 @@ static void weigh_role(struct weighing *weighing, const struct reading *reading,
 	if (role == ROLE_SENDS && reading->local)
 		return;
 	weigh_path(weighing, role, role == ROLE_SENDS ? sent_file(word) : word, reading->recursive);
+}
+
+/* The port that a URL names, or the one that its scheme has. */
+static uint16_t port_of(const char *url)
+{
+	const char *start = strstr(url, "://"), *colon, *end;
+
+	start = start ? start + 3 : url;
+	end = start + strcspn(start, "/?#");
+	while ((colon = memchr(start, '@', (size_t)(end - start))))
+		start = colon + 1;
+	for (colon = end; colon > start && strchr("0123456789", colon[-1]); colon--)
+		;
+	if (colon > start && colon[-1] == ':' && colon < end)
+		return (uint16_t)strtoul(colon, NULL, 10);
+	return strncmp(url, "https:", 6) == 0 ? 443 : 80;
+}
+
+static void note_here(struct assessment *assessment, uint16_t port)
+{
+	for (size_t i = 0; i < assessment->here_count; i++)
+		if (assessment->here[i] == port)
+			return;
+	if (assessment->here_count < HERE_MOST)
+		assessment->here[assessment->here_count++] = port;
 }
 
 static bool is_harmless(const struct call *call, const struct word *word)
@@ -186,20 +317,45 @@ static bool has_effect(const struct call *call, const struct word *word, enum ef
 	return false;
 }
 
+static bool is_word_of(const struct call *call, const char *text)
+{
+	const struct tool_rule *rule;
+
+	for (size_t i = 0; i < call->depth; i++)
+		for (size_t j = 0; (rule = tool_rule(call->path[i], j)); j++)
+			if (rule->kind == RULE_WORDS && match_one(tool_text(rule->pattern), text))
+				return true;
+	return false;
+}
+
+/* An operand that is a URL; where only the first is one, words for methods may stand before it. */
+static bool is_address(const struct call *call, const struct word *word, size_t urls)
+{
+	const struct tool_node *node = call_node(call);
+
+	return node->rest == ROLE_URL ||
+	       (node->first == ROLE_URL && urls == 0 && !is_word_of(call, word->text));
+}
+
 /* What must be known of the whole before its parts are weighed. */
 static void look_over(const struct call *call, struct reading *reading)
 {
 	struct cursor cursor = {0};
 	struct word word;
 	size_t urls = 0, local = 0;
+	bool redirected = false;
 
 	while (call_next(call, &cursor, &word)) {
 		if (!word.is_option) {
 			reading->operands++;
-			urls += call_node(call)->rest == ROLE_URL;
-			local += call_node(call)->rest == ROLE_URL && is_loopback(word.text);
+			if (is_address(call, &word, urls)) {
+				urls++;
+				local += is_loopback(word.text);
+				reading->url = word.text;
+			}
 			continue;
 		}
+		redirected |= has_effect(call, &word, EFFECT_REDIRECTED);
 		reading->harmless |= is_harmless(call, &word);
 		reading->edits |= has_effect(call, &word, EFFECT_EDITS);
 		for (size_t i = 0; i < call->depth; i++)
@@ -207,15 +363,22 @@ static void look_over(const struct call *call, struct reading *reading)
 				word_is_option(&word, tool_text(call->path[i]->recursive), false);
 	}
 	reading->recursive |= call_node(call)->always_recursive;
-	reading->local = urls > 0 && urls == local;
+	reading->local = urls > 0 && urls == local && !redirected;
 }
 
 static void weigh_rule(struct weighing *weighing, const struct reading *reading,
 		       const struct tool_rule *rule)
 {
-	if (reading->local && tool_effect(rule->effect)->bits & REMOTE)
+	if (reading->local && tool_effect(rule->effect)->bits & REMOTE) {
+		note_here(weighing->assessment, port_of(reading->url));
 		return;
-	weigh_effect(weighing, rule->effect);
+	}
+	/* how much that weighs is known when the command behind it is */
+	if (rule->effect == EFFECT_OTHER_USER &&
+	    parse_wrapped(reading->call->command, reading->call->first))
+		weighing->other_user = true;
+	else
+		weigh_effect(weighing, rule->effect);
 }
 
 /* Listed as it stands: it is no shortened form of another option. */
@@ -315,15 +478,6 @@ static void weigh_rules(struct weighing *weighing, const struct reading *reading
 	}
 }
 
-/* The words of an xargs command are completed from its input. */
-static bool takes_more_words(const struct call *call)
-{
-	for (size_t i = 0; i < call->first; i++)
-		if (strcmp(path_last(call->command->argv[i]), "xargs") == 0)
-			return true;
-	return false;
-}
-
 static void weigh_words(struct weighing *weighing, struct reading *reading)
 {
 	const struct call *call = reading->call;
@@ -343,7 +497,7 @@ static void weigh_words(struct weighing *weighing, struct reading *reading)
 			reading->script = cursor.at - 1;
 		weigh_operand(weighing, reading, operands++, word.text);
 	}
-	if (call_node(call)->rest == ROLE_DELETES && takes_more_words(call))
+	if (call_node(call)->rest == ROLE_DELETES && call_takes_more(call))
 		weigh_effect(weighing,
 			     reading->recursive ? EFFECT_DELETE_OUTSIDE : EFFECT_DELETE_UNSEEN);
 }
@@ -357,7 +511,9 @@ static size_t weigh_one(struct weighing *weighing, const struct command *command
 
 	call_read(command, first, end, &call);
 	if (call.depth == 0) {
-		if (!weighing->assessment->unknown)
+		/* of a function that the text defines all is known */
+		if (!weighing->assessment->unknown && !command->calls &&
+		    !(command->unnamed && first == 0))
 			weighing->assessment->unknown = path_last(command->argv[first]);
 		weighing->changes = true;
 		return 0;

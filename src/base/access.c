@@ -104,12 +104,27 @@ static void keep_better(const struct file_rule *rule, const struct file_rule **b
 		*best = rule;
 }
 
+/* True if the rule is about the one path, or something in it, that the closed one is about. */
+static bool names(const struct file_rule *rule, const struct file_rule *closed)
+{
+	_cleanup_free_ char *path = path_unescape(rule->pattern);
+
+	while (path && *path) {
+		if (path_matches(closed->pattern, path, NULL))
+			return true;
+		*strrchr(path, '/') = '\0';
+	}
+	return false;
+}
+
 /* Whether what was said opens something that is closed by default. Read has no other use than
  * that; the others mean a whole tree, and a secret in it only if they name it as closely. */
 static bool lifts(const struct file_rule *rule, const struct file_rule *closed)
 {
 	if (rule->weight == WEIGHT_DEFAULT || rule->access == ACCESS_DENY || rule->hold)
 		return false;
+	if (rule->named)
+		return names(rule, closed);
 	return rule->access == ACCESS_READ || file_rule_compare_specific(rule, closed) >= 0;
 }
 

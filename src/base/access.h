@@ -33,6 +33,8 @@ struct file_rule {
 	bool hold;	 /* read-only, but opens nothing that is denied */
 	bool guard;	 /* holds names that run programs: what may change beside them the
 			    supervisor changes */
+	bool named;	 /* opens what is closed by default only if it names that itself: a tree
+			    around it is not enough */
 	bool sign;	 /* guards nothing itself: lies where something has to be guarded */
 	bool must_exist; /* it is an error if it means nothing */
 	size_t fixed, literals; /* how specific it is: the length of the part before the first

@@ -14,7 +14,8 @@ enum error_code {
 	E_TIMEOUT,    /* the time given ran out */
 	E_NOT_FOUND,  /* the command, run or record does not exist */
 	E_NOT_EXECUTABLE,
-	E_INPUT, /* bad input: oversized, truncated, not UTF-8, not JSON */
+	E_INPUT,    /* bad input: oversized, truncated, not UTF-8, not JSON */
+	E_DEFERRED, /* a person answers later: see the ticket */
 };
 
 struct error {

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void givens_add(struct givens *givens, const char *permission, const char *grant, int64_t expires)
+void givens_add(struct givens *givens, const char *permission, const char *grant,
+		const struct moment *expires)
 {
 	struct given *given;
 
@@ -14,8 +15,9 @@ void givens_add(struct givens *givens, const char *permission, const char *grant
 		abort();
 	given = &givens->items[givens->count++];
 	*given = (struct given){.permission = strdup(permission),
-				.grant = grant ? strdup(grant) : NULL,
-				.expires = expires};
+				.grant = grant ? strdup(grant) : NULL};
+	if (expires)
+		given->expires = *expires;
 	if (!given->permission || (grant && !given->grant))
 		abort();
 }

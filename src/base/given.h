@@ -3,12 +3,13 @@
 #pragma once
 
 #include "macro.h"
+#include "moment.h"
 #include <stdint.h>
 
 struct given {
 	char *permission; /* "OPERATION RESOURCE" */
 	char *grant; /* the id of the answer, by which it can be revoked; NULL: this run's own */
-	int64_t expires; /* seconds since 1970; 0: with the run, or when it is revoked */
+	struct moment expires; /* no wall: with the run, or when it is revoked */
 };
 
 struct givens {
@@ -16,5 +17,7 @@ struct givens {
 	size_t count;
 };
 
-void givens_add(struct givens *givens, const char *permission, const char *grant, int64_t expires);
+/* expires: may be NULL. */
+void givens_add(struct givens *givens, const char *permission, const char *grant,
+		const struct moment *expires);
 void givens_done(struct givens *givens);

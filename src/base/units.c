@@ -77,8 +77,10 @@ int parse_cpu(const char *text, uint64_t *ret_millicpus, struct error **ret_erro
 	struct unit units[] = {{"%", 0}, {"", 1000}};
 	double value;
 
-	if (strchr(text, '%') && !cpus)
-		cpus = MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+	if (strchr(text, '%') && !cpus) {
+		cpus = sysconf(_SC_NPROCESSORS_ONLN);
+		cpus = MAX(cpus, 1);
+	}
 	units[0].factor = 10.0 * (double)cpus;
 	if (parse_with_units(text, units, ELEMENTS(units), 1e9, &value) < 0 || value < 1) {
 		fail(ret_error, E_USAGE, "'%s' is not a share of the CPU", text);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The matrix of the approval policies. */
 #include "approve.h"
+#include "../base/macro.h"
+
+#include <string.h>
 
 const char *verdict_name(enum verdict_kind kind)
 {
@@ -24,7 +27,7 @@ struct ruling approve_first(enum approval approval, const struct standing *stand
 {
 	bool allowed = standing->has_rule && standing->rule == VERDICT_ALLOW;
 	bool opposed = standing->class == CLASS_ASK || standing->wants_approval ||
-		       (standing->has_rule && standing->rule == VERDICT_ASK);
+		       standing->locked || (standing->has_rule && standing->rule == VERDICT_ASK);
 
 	if (standing->has_rule && standing->rule == VERDICT_DENY)
 		return (struct ruling){VERDICT_DENY, "rule"};
@@ -41,11 +44,15 @@ struct ruling approve_first(enum approval approval, const struct standing *stand
 		return (struct ruling){VERDICT_ALLOW, "rule"};
 	if (standing->approved)
 		return (struct ruling){VERDICT_ALLOW, "cache"};
+	/* A rule that asks, and a caller that wants to be asked for, mean it. */
+	if (standing->trusted && !standing->wants_approval && !standing->has_rule)
+		return (struct ruling){VERDICT_ALLOW, "trust"};
 	if (standing->vouched)
 		return (struct ruling){VERDICT_ALLOW, "caller"};
 	if (opposed)
-		return (struct ruling){matrix[approval].opposed,
-				       standing->has_rule ? "rule" : "default"};
+		return (struct ruling){matrix[approval].opposed, standing->has_rule ? "rule"
+								 : standing->locked ? "trust"
+										    : "default"};
 	if (approval == APPROVAL_ON_REQUEST && (standing->only_reads || standing->none_by_policy))
 		return (struct ruling){VERDICT_ALLOW, "default"};
 	return (struct ruling){matrix[approval].unopposed, "default"};
@@ -59,6 +66,18 @@ bool approve_missing(enum approval approval)
 bool approve_unsandboxed(enum approval approval, enum preference preference)
 {
 	return preference != PREFERENCE_REQUIRE && matrix[approval].unsandboxed;
+}
+
+enum level approve_next(enum approval approval, enum preference preference, enum escalation most,
+			bool apart, enum level level)
+{
+	if (level == LEVEL_RESTRICTED && apart && most >= ESCALATION_CONTAINER &&
+	    approve_missing(approval))
+		return LEVEL_CONTAINER;
+	if (level != LEVEL_NONE && most >= ESCALATION_UNSANDBOXED &&
+	    approve_unsandboxed(approval, preference))
+		return LEVEL_NONE;
+	return level;
 }
 
 /* never > unless-trusted > on-request > on-failure in what needs a yes or is refused. Except that

@@ -18,6 +18,8 @@ struct standing {
 	bool vouched;		/* a caller whose word counts says that there was one */
 	bool approved;		/* a yes that still holds covers it */
 	bool refused;		/* a no that still holds covers it */
+	bool trusted;		/* the agent's score unlocks it */
+	bool locked;		/* it takes a higher one */
 	bool only_reads;
 	bool none_by_policy; /* the policy itself puts it outside the sandbox */
 	bool wants_more;     /* it wants what only a yes that names it gives: to start without the
@@ -27,7 +29,7 @@ struct standing {
 
 struct ruling {
 	enum verdict_kind kind;
-	const char *source; /* rule, cache, caller, default */
+	const char *source; /* rule, cache, trust, caller, default */
 };
 
 /* Whether nothing would run under wanted that is asked about or refused under now. */
@@ -38,3 +40,9 @@ struct ruling approve_first(enum approval approval, const struct standing *stand
  * without the sandbox? */
 bool approve_missing(enum approval approval);
 bool approve_unsandboxed(enum approval approval, enum preference preference);
+
+/* After a denial: the next level that a person may be asked for, in the order restricted,
+ * container, none; the level itself where there is none. apart: a container would be another place
+ * than where the command was refused. */
+enum level approve_next(enum approval approval, enum preference preference, enum escalation most,
+			bool apart, enum level level);

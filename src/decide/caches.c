@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* What is known in a place that holds more than one tool's cache: where a rule speaks of something
  * in it, the others still get theirs. */
@@ -89,6 +90,27 @@ static const struct {
 	{"GRADLE_USER_HOME=", ""},
 };
 
+/* Tools that fail, or fetch all of it each time, where they cannot make their cache; each list ends
+ * with NULL. A manifest in the workspace tells of a tool that a script or a Makefile will start. */
+static const struct {
+	const char *names[5], *manifests[4], *caches[3];
+} tools[] = {
+	{{"npm", "npx"}, {"package.json"}, {".npm"}},
+	{{"yarn", "yarnpkg"}, {"yarn.lock"}, {".cache", ".yarn/berry"}},
+	{{"pnpm", "pnpx"}, {"pnpm-lock.yaml"}, {".cache", ".local/share/pnpm/store"}},
+	{{"pip", "pip3", "pipx", "pipenv"},
+	 {"requirements.txt", "pyproject.toml", "setup.py"},
+	 {".cache"}},
+	{{"uv", "uvx", "poetry", "pdm"}, {"uv.lock", "poetry.lock"}, {".cache"}},
+	{{"cargo"}, {"Cargo.toml"}, {".cargo/registry", ".cargo/git"}},
+	{{"go", "golangci-lint"}, {"go.mod"}, {".cache", "go/pkg"}},
+	{{"mvn", "mvnw"}, {"pom.xml"}, {".m2/repository"}},
+	{{"gradle", "gradlew"},
+	 {"build.gradle", "build.gradle.kts", "settings.gradle"},
+	 {".gradle"}},
+	{{"ccache", "sccache"}, {NULL}, {".cache"}},
+};
+
 static void add_below(const char *directory, const char *name, struct list *list)
 {
 	list_add_printf(list, "%s/%s", directory, name);
@@ -129,6 +151,57 @@ static void add_named(const char *home, const struct list *environment, struct l
 			if (path_is_under(path, home) && strcmp(path, home) != 0)
 				list_add_printf(caches, "%s%s", path, variables[v].part);
 		}
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	while (*names && strcmp(*names, name) != 0)
+		names++;
+	return *names;
+}
+
+/* It is started by its name, or by python's -m. */
+static bool starts(const struct plan *plan, const char *const *names)
+{
+	for (size_t c = 0; c < plan->count; c++) {
+		const struct command *command = &plan->commands[c];
+
+		for (size_t i = command->program; i < command->argc; i++)
+			if ((i == command->program || strcmp(command->argv[i - 1], "-m") == 0) &&
+			    is_one_of(path_last(command->argv[i]), names))
+				return true;
+	}
+	return false;
+}
+
+static bool has_manifest(const char *workspace, const char *const *manifests)
+{
+	for (; *manifests; manifests++) {
+		_cleanup_free_ char *path = path_resolve(workspace, NULL, *manifests);
+
+		if (access(path, F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+void caches_need(const char *home, const struct matter *matter, struct permissions *permissions)
+{
+	if (!home || home[0] != '/' || !home[1])
+		return;
+	for (size_t i = 0; i < ELEMENTS(tools); i++) {
+		if (!starts(matter->plan, tools[i].names) &&
+		    (matter->assessment->only_reads || !permissions->workspace ||
+		     !has_manifest(permissions->workspace, tools[i].manifests)))
+			continue;
+		for (const char *const *cache = tools[i].caches; *cache; cache++) {
+			_cleanup_free_ char *path = path_resolve(home, NULL, *cache);
+
+			list_add(&permissions->needed_caches, path);
+			if (!list_has(&permissions->caches, path))
+				list_add(&permissions->caches, path);
+		}
+	}
 }
 
 /* One path lies in the other. */

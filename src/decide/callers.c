@@ -28,7 +28,7 @@ static bool runs_anything(const char *program)
 	return false;
 }
 
-static int read_program(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_program(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	struct caller_rule *rule = reading->caller;
 
@@ -46,7 +46,7 @@ static int read_program(struct reading *reading, const struct node *node, enum s
 	return 0;
 }
 
-static int read_uid(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_uid(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	struct caller_rule *rule = reading->caller;
 	uint64_t number = 0;
@@ -61,7 +61,7 @@ static int read_uid(struct reading *reading, const struct node *node, enum setti
 	return 0;
 }
 
-static int read_may(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_may(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	(void)kind;
 	if (node->kind != NODE_LIST)
@@ -79,8 +79,6 @@ static int read_may(struct reading *reading, const struct node *node, enum setti
 
 int read_callers(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
-	static const struct key keys[] = {
-		{"program", read_program, 0}, {"uid", read_uid, 0}, {"may", read_may, 0}};
 	struct layer *layer = reading->layer;
 	int r = 0;
 
@@ -98,7 +96,7 @@ int read_callers(struct reading *reading, const struct node *node, enum setting_
 		reading->caller = &layer->callers[layer->caller_count++];
 		*reading->caller = (struct caller_rule){.file = read_copy(layer->file),
 							.line = node->items[i]->line};
-		r = read_map(reading, node->items[i], keys, ELEMENTS(keys), "a caller");
+		r = read_map(reading, node->items[i], SECTION_CALLER, NULL);
 		if (r == 0 && !reading->caller->program)
 			r = yaml_fail(reading->ret_error, layer->file, node->items[i],
 				      "write program: /usr/bin/agentd",
@@ -125,9 +123,7 @@ static bool is_settled(const struct policy *policy, const struct request *reques
 
 	return S_ISREG(st->st_mode) && (st->st_uid == 0 || st->st_uid == policy->uid) &&
 	       !(st->st_mode & (S_IWGRP | S_IWOTH)) && realpath(program, real) &&
-	       !runs_anything(real) && !path_is_under(real, request->workspace) &&
-	       !path_is_under(real, "/tmp") &&
-	       !(request->bound && path_is_under(real, request->bound));
+	       !runs_anything(real) && !policy_exposes(policy, request, real);
 }
 
 const struct caller_rule *policy_caller(const struct policy *policy, const struct request *request)

@@ -19,14 +19,16 @@ int policy_current(const struct policy_places *places, const struct policy **ret
 		   struct error **ret_error)
 {
 	static struct {
-		char *workspace, *extra, *state, *profile;
+		char *workspace, *extra, *state, *profile, *session;
 		struct policy *policy;
 	} last;
+	struct policy_places brief = *places;
 	int r;
 
 	if (last.policy && is_same(last.workspace, places->workspace) &&
 	    is_same(last.extra, places->extra) && is_same(last.state, places->state) &&
-	    is_same(last.profile, places->profile) && policy_is_current(last.policy)) {
+	    is_same(last.profile, places->profile) && is_same(last.session, places->session) &&
+	    policy_is_current(last.policy)) {
 		*ret_policy = last.policy;
 		return 0;
 	}
@@ -35,12 +37,16 @@ int policy_current(const struct policy_places *places, const struct policy **ret
 	free(last.extra);
 	free(last.state);
 	free(last.profile);
+	free(last.session);
 	last.policy = NULL;
 	last.workspace = copy(places->workspace);
 	last.extra = copy(places->extra);
 	last.state = copy(places->state);
 	last.profile = copy(places->profile);
-	r = policy_load(places, &last.policy, ret_error);
+	last.session = copy(places->session);
+	/* Whoever runs a command is not told what is odd: `ward policy check` says it. */
+	brief.brief = true;
+	r = policy_load(&brief, &last.policy, ret_error);
 	if (r == 0)
 		*ret_policy = last.policy;
 	return r;

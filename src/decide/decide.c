@@ -3,7 +3,7 @@
  * flags are the caller's own word and are laid over the policy. */
 #include "decide.h"
 #include "caches.h"
-#include "exact.h"
+#include "consult.h"
 #include "network.h"
 #include "permissions.h"
 #include "policy.h"
@@ -54,118 +54,6 @@ static void apply_answers(const struct matter *matter, struct verdict *verdict)
 					  /* grant= */ NULL, verdict);
 }
 
-static bool has_text(const char *const *texts, const char *text)
-{
-	for (; *texts; texts++)
-		if (strcmp(*texts, text) == 0)
-			return true;
-	return false;
-}
-
-/* True if all that speaks against the plan lies in commands that a rule allows, each by itself, or
- * that are harmless by themselves: what several of them do together nobody has allowed. */
-static bool is_allowed_in_parts(const struct matter *matter)
-{
-	const struct plan *plan = matter->plan;
-
-	if (plan->opaque || matter->altered)
-		return false;
-	for (const char **reason = matter->assessment->reasons; *reason; reason++) {
-		bool found = false;
-
-		for (size_t i = 0; i < plan->count; i++) {
-			const struct rule *match =
-				policy_match(matter->policy, &plan->commands[i], 0);
-			const struct plan one = {.commands = &plan->commands[i], .count = 1};
-			struct assessment alone;
-
-			assess_plan(matter->arena, &one, &alone);
-			if (!has_text(alone.reasons, *reason))
-				continue;
-			found = true;
-			if (alone.class != CLASS_SAFE && (!match || match->kind != VERDICT_ALLOW))
-				return false;
-		}
-		if (!found)
-			return false;
-	}
-	return true;
-}
-
-/* The rule for exactly this request. */
-static const struct rule *match_exactly(const struct matter *matter)
-{
-	return policy_match_exactly(matter->policy, matter->request, matter->own_program);
-}
-
-/* What the policy's rules say of the whole plan: the strongest word about it as it stands or about
- * any of its commands. An allow for a command counts for the whole only where every command has
- * one. */
-static void consult(const struct matter *matter, struct standing *standing,
-		    const struct rule **ret_rule)
-{
-	bool all = matter->plan->count > 0 && !matter->plan->opaque;
-	const struct rule *exact = match_exactly(matter), *found = exact;
-
-	standing->certain = exact && exact->kind == VERDICT_DENY;
-	for (size_t i = 0; i < matter->plan->count; i++) {
-		const struct command *command = &matter->plan->commands[i];
-		const struct rule *match = policy_match(matter->policy, command, 0);
-
-		all &= match != NULL;
-		if (match && (!found || match->kind > found->kind))
-			found = match;
-		/* A word that is known only when it runs may be anything: that is no ground to
-		 * refuse, but one to ask. */
-		if (match && match->kind == VERDICT_DENY)
-			standing->certain |=
-				policy_match_is_certain(matter->policy, match, command, 0);
-	}
-	if (!found)
-		return;
-	if (found->kind == VERDICT_ALLOW && found != exact && (!all || matter->altered)) {
-		if (is_allowed_in_parts(matter))
-			standing->class = CLASS_SAFE;
-		return;
-	}
-	standing->has_rule = true;
-	standing->rule =
-		found->kind == VERDICT_DENY && !standing->certain ? VERDICT_ASK : found->kind;
-	*ret_rule = found;
-}
-
-/* Every command of the plan has a rule that gives it: what one may, another beside it may not. */
-static bool rules_give(const struct matter *matter, const char *permission)
-{
-	for (size_t i = 0; i < matter->plan->count; i++) {
-		const struct rule *match =
-			policy_match(matter->policy, &matter->plan->commands[i], 0);
-
-		if (!match || match->kind == VERDICT_DENY ||
-		    !list_has(&match->permissions, permission))
-			return false;
-	}
-	return true;
-}
-
-/* Permissions that come with the rules of the plan's commands, and with that for the whole. */
-static void collect_rules(const struct matter *matter, struct list *permissions)
-{
-	const struct rule *match = matter->policy ? match_exactly(matter) : NULL;
-
-	for (size_t p = 0; match && p < match->permissions.count; p++)
-		if (strcmp(match->permissions.items[p], "unsandboxed") != 0)
-			list_add(permissions, match->permissions.items[p]);
-	if (!matter->policy || matter->plan->count == 0 || matter->plan->opaque || matter->altered)
-		return;
-	match = policy_match(matter->policy, &matter->plan->commands[0], 0);
-	for (size_t p = 0; match && p < match->permissions.count; p++)
-		if (strcmp(match->permissions.items[p], "unsandboxed") != 0 &&
-		    rules_give(matter, match->permissions.items[p]) &&
-		    !list_has(permissions, match->permissions.items[p]))
-			list_add(permissions, match->permissions.items[p]);
-}
-
 bool decide_is_networked_code(const struct request *request)
 {
 	return request->profile && strcmp(request->profile, CODE_NET) == 0;
@@ -179,7 +67,13 @@ static void give_reason(const struct matter *matter, const struct standing *stan
 	if (standing->refused)
 		verdict->reason = strdup("a person has said no to this before, for this session");
 	else if (list_has(&verdict->wanted, "unsandboxed"))
-		verdict->reason = strdup("it is to start without the sandbox");
+		verdict->reason = strdup(verdict->escalation < ESCALATION_UNSANDBOXED
+						 ? "the policy lets nothing run without the sandbox"
+						 : "it is to start without the sandbox");
+	else if (list_has(&verdict->wanted, "container"))
+		verdict->reason = strdup(verdict->escalation < ESCALATION_CONTAINER
+						 ? "the policy lets nothing run in a container"
+						 : "it is to start in a container");
 	else if (list_has(&verdict->wanted, "profile " CODE_NET))
 		verdict->reason = strdup("code that reaches the network is always asked about");
 	else if (verdict->wanted.count)
@@ -221,7 +115,7 @@ static bool is_given(const struct matter *matter, const struct list *given, cons
 /* What the request wants beyond what anybody gets, as permissions. A person's flags are the
  * person's own word; another program's are no more than a wish. */
 static void collect_wishes(const struct matter *matter, const struct sandbox_policy *policy,
-			   bool none_by_policy, enum network network, struct list *wishes)
+			   bool none_by_policy, const struct verdict *verdict, struct list *wishes)
 {
 	const struct request *request = matter->request;
 	const struct {
@@ -234,9 +128,13 @@ static void collect_wishes(const struct matter *matter, const struct sandbox_pol
 		     {&request->keep_environment, &policy->keep_env, "secret"},
 		     {&request->allow_calls, &policy->allow_calls, "syscall"}};
 
-	if (request->escalated || request->sandbox == PREFERENCE_FORBID ||
+	if (request->escalated || verdict->sandbox == PREFERENCE_FORBID ||
 	    (request->foreign && request->level == LEVEL_NONE && !none_by_policy))
 		list_add(wishes, "unsandboxed");
+	/* Another place than the one that the policy has in mind for it. */
+	else if (request->foreign && request->level == LEVEL_CONTAINER &&
+		 !(policy->has_level && policy->level == LEVEL_CONTAINER))
+		list_add(wishes, "container");
 	/* Code with a network is always asked about, and what it may reach is what is answered. */
 	if (decide_is_networked_code(request))
 		list_add(wishes, "profile " CODE_NET);
@@ -253,7 +151,7 @@ static void collect_wishes(const struct matter *matter, const struct sandbox_pol
 			if (!is_given(matter, lists[l].given, lists[l].wished->items[i]))
 				list_add_printf(wishes, "%s %s", lists[l].operation,
 						lists[l].wished->items[i]);
-	network_wishes(request, policy, network, wishes);
+	network_wishes(request, policy, verdict->network, wishes);
 }
 
 static bool list_gives(const struct list *given, const char *wish)
@@ -286,8 +184,67 @@ bool decide_is_vouched(const struct request *request, const struct policy *polic
 	       policy_caller(policy, request);
 }
 
-static void weigh(const struct matter *matter, const struct sandbox_policy *policy,
-		  bool none_by_policy, struct verdict *verdict)
+/* Others than the caller would have to answer: then its word is not theirs. */
+static bool is_routed(const struct matter *matter, const struct list *wanted)
+{
+	_cleanup_circumstances_ struct circumstances circumstances = {0};
+	struct route_subject subject = {.circumstances = &circumstances,
+					.plan = matter->plan,
+					.grants = wanted,
+					.cwd = matter->request->cwd,
+					.login = ""};
+	json_t *route;
+	bool routed;
+
+	if (matter->policy->routing.rule_count == 0)
+		return false;
+	circumstances_make(matter->policy, matter->request, matter->plan, matter->assessment,
+			   &circumstances);
+	route = routes_for(matter->policy, &subject);
+	routed = route;
+	json_decref(route);
+	return routed;
+}
+
+/* What the score of an agent says of the commands themselves. */
+static void weigh_trust(const struct matter *matter, struct standing *standing,
+			struct trust_word *ret_word)
+{
+	_cleanup_circumstances_ struct circumstances circumstances = {0};
+
+	*ret_word = (struct trust_word){0};
+	if (!matter->under_trust || matter->bounds || !matter->policy)
+		return;
+	circumstances_make(matter->policy, matter->request, matter->plan, matter->assessment,
+			   &circumstances);
+	trust_weigh(matter->policy, matter->trust, matter->plan, matter->assessment, &circumstances,
+		    matter->altered, ret_word);
+	standing->trusted = ret_word->kind == TRUST_UNLOCKED;
+	standing->locked = ret_word->kind == TRUST_LOCKED;
+}
+
+/* In words, where the score has decided. */
+static void tell_trust(const struct matter *matter, const struct trust_word *word,
+		       struct verdict *verdict)
+{
+	free(verdict->reason);
+	if (asprintf(&verdict->reason, "%s: '%s' is unlocked from a trust of %d on, and %s has %d",
+		     verdict->kind == VERDICT_ALLOW ? "trust" : "too little trust", word->pattern,
+		     word->at, matter->request->agent, trust_points(matter->trust)) < 0)
+		abort();
+}
+
+/* No yes goes further than the policy says. */
+static bool is_beyond(const struct verdict *verdict)
+{
+	return (verdict->escalation < ESCALATION_UNSANDBOXED &&
+		list_has(&verdict->wanted, "unsandboxed")) ||
+	       (verdict->escalation < ESCALATION_CONTAINER &&
+		list_has(&verdict->wanted, "container"));
+}
+
+static void weigh(const struct matter *matter, const struct consulted *consulted,
+		  const struct sandbox_policy *policy, bool none_by_policy, struct verdict *verdict)
 {
 	_cleanup_list_ struct list wishes = {0};
 	const struct rule *rule = NULL;
@@ -298,28 +255,66 @@ static void weigh(const struct matter *matter, const struct sandbox_policy *poli
 		.wants_approval = matter->request->requires_approval,
 		.vouched = decide_is_vouched(matter->request, matter->policy),
 	};
+	struct trust_word trust;
 	struct ruling ruling;
 
-	if (matter->policy)
-		consult(matter, &standing, &rule);
+	consult_rules(matter, consulted, &standing, &rule);
 	if (rule && asprintf(&verdict->rule, "%s:%d", rule->file, rule->line) < 0)
 		abort();
 	recall(matter, &standing, verdict);
-	standing.approved |= matter->answered;
-	collect_wishes(matter, policy, none_by_policy, verdict->network, &wishes);
+	weigh_trust(matter, &standing, &trust);
+	standing.approved |= matter->answered || matter->bounds;
+	collect_wishes(matter, policy, none_by_policy, verdict, &wishes);
 	for (size_t i = 0; i < wishes.count; i++)
-		if (!is_granted(matter, rule, wishes.items[i]))
+		if (!is_granted(matter, rule, wishes.items[i]) &&
+		    !(consulted->unsandboxed && strcmp(wishes.items[i], "unsandboxed") == 0) &&
+		    !(consulted->container && strcmp(wishes.items[i], "container") == 0))
 			list_add(&verdict->wanted, wishes.items[i]);
+	verdict->routed = standing.vouched && is_routed(matter, &verdict->wanted);
+	standing.vouched &= !verdict->routed;
 	standing.wants_more = wishes.count > 0;
 	standing.more_approved = verdict->wanted.count == 0;
 	ruling = approve_first(verdict->approval, &standing);
+	if (ruling.kind == VERDICT_ASK && is_beyond(verdict))
+		ruling = (struct ruling){VERDICT_DENY, "rule"};
 	verdict->kind = ruling.kind;
-	verdict->source = ruling.source;
+	verdict->source = ruling.kind != VERDICT_ALLOW ? ruling.source
+			  : matter->incident	       ? "trust"
+			  : matter->bounds	       ? "token"
+						       : ruling.source;
 	if (list_has(&wishes, "unsandboxed"))
 		verdict->level =
 			list_has(&verdict->wanted, "unsandboxed") ? LEVEL_RESTRICTED : LEVEL_NONE;
+	else if (list_has(&verdict->wanted, "container"))
+		verdict->level = LEVEL_RESTRICTED;
 	if (verdict->kind != VERDICT_ALLOW)
 		give_reason(matter, &standing, rule, verdict);
+	if (trust.kind != TRUST_SILENT && strcmp(verdict->source, "trust") == 0)
+		tell_trust(matter, &trust, verdict);
+}
+
+/* A rule that wants the sandbox means it whoever asks for less. */
+static void hold_to_sandbox(const struct request *request, const struct consulted *consulted,
+			    struct verdict *verdict)
+{
+	bool wants_none = request->escalated || request->sandbox == PREFERENCE_FORBID ||
+			  request->level == LEVEL_NONE;
+
+	if (verdict->sandbox != PREFERENCE_REQUIRE || !consulted->required)
+		return;
+	if (verdict->level == LEVEL_NONE)
+		verdict->level = LEVEL_RESTRICTED;
+	if (!wants_none || verdict->kind == VERDICT_DENY)
+		return;
+	verdict->kind = VERDICT_DENY;
+	verdict->source = "rule";
+	free(verdict->reason);
+	free(verdict->rule);
+	if (asprintf(&verdict->reason, "the rule '%s' of the policy wants the sandbox",
+		     consulted->required->pattern) < 0 ||
+	    asprintf(&verdict->rule, "%s:%d", consulted->required->file,
+		     consulted->required->line) < 0)
+		abort();
 }
 
 static uint64_t stricter(uint64_t one, uint64_t other)
@@ -393,6 +388,7 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 	const struct surroundings *surroundings = matter->surroundings;
 	const struct sandbox_policy *policy = matter->policy ? &matter->policy->sandbox : &nothing;
 	struct verdict verdict = {0};
+	struct consulted consulted;
 	bool none_by_policy;
 	int r = 0;
 
@@ -409,20 +405,47 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 	}
 	verdict.network = network_choose(request, policy);
 	verdict.approval = choose_approval(request, matter->policy);
+	verdict.escalation = MIN(request->escalation,
+				 matter->policy ? policy->escalation : ESCALATION_UNSANDBOXED);
+	if (matter->bounds) { /* in them, and nothing is asked */
+		verdict.level = LEVEL_RESTRICTED;
+		verdict.network = NETWORK_NONE;
+		verdict.approval = APPROVAL_NEVER;
+	}
 	choose_limits(request, &policy->limits, &verdict.limits);
+	for (size_t i = 0; i < policy->container.count; i++)
+		list_add(&verdict.container, policy->container.items[i]);
+	/* What another program says of it counts for nothing: it would choose what it sees. */
+	for (size_t i = 0; i < request->container.count && !request->foreign; i++)
+		list_add(&verdict.container, request->container.items[i]);
 	for (size_t i = 0; i < policy->require.count; i++)
 		list_add(&verdict.require, policy->require.items[i]);
 	for (size_t i = 0; i < request->require.count; i++)
 		list_add(&verdict.require, request->require.items[i]);
 	verdict.wait_ns =
 		request->wait_ns || !matter->policy ? request->wait_ns : matter->policy->wait_ns;
-	verdict.trace_reads = policy->trace_reads || request->trace_reads;
-	collect_rules(matter, &verdict.brought);
-	weigh(matter, policy, none_by_policy, &verdict);
+	verdict.kills = policy->kills;
+	verdict.trace_reads = policy->trace_reads || request->trace_reads || matter->bounds;
+	consult(matter, &consulted);
+	consult_permissions(matter, &consulted, &verdict.brought);
+	verdict.sandbox = consulted.sandbox == PREFERENCE_REQUIRE ? PREFERENCE_REQUIRE
+			  : request->sandbox != PREFERENCE_AUTO	  ? request->sandbox
+								  : consulted.sandbox;
+	if (matter->bounds)
+		verdict.sandbox = PREFERENCE_REQUIRE;
+	weigh(matter, &consulted, policy, none_by_policy, &verdict);
+	hold_to_sandbox(request, &consulted, &verdict);
+	consult_done(&consulted);
+	if (matter->incident) {
+		verdict.incident = strdup(matter->incident);
+		if (!verdict.reason &&
+		    asprintf(&verdict.reason, "safe mode, by incident %s", matter->incident) < 0)
+			abort();
+	}
 	if (request->level == LEVEL_NONE && !request->foreign && verdict.kind == VERDICT_ASK) {
 		verdict.kind = VERDICT_ALLOW;
 		verdict.source = "flag"; /* the caller's own word */
-	} else if (request->level == LEVEL_NONE && !request->foreign &&
+	} else if (request->level == LEVEL_NONE && !request->foreign && !matter->bounds &&
 		   verdict.kind == VERDICT_ALLOW) {
 		verdict.source = "flag";
 	}
@@ -430,9 +453,14 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 		*ret_verdict = verdict;
 		return 0;
 	}
-	if (verdict.level != LEVEL_NONE) {
+	if (matter->bounds) {
+		r = permissions_bounded(matter, policy, &verdict, ret_error);
+	} else if (verdict.level != LEVEL_NONE) {
 		r = permissions_files(request, policy, surroundings, &verdict.permissions,
 				      ret_error);
+		if (r == 0 && matter->under_trust)
+			trust_hold(matter->policy, matter->trust, surroundings->home,
+				   &verdict.permissions);
 		if (r == 0 && !request->foreign)
 			r = permissions_sockets(&request->sockets, &verdict.permissions, ret_error);
 		if (r == 0)
@@ -451,20 +479,26 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 		verdict_done(&verdict);
 		return r;
 	}
-	for (size_t i = 0; i < policy->keep_env.count; i++)
+	for (size_t i = 0; i < policy->keep_env.count && !matter->bounds; i++)
 		list_add(&verdict.keep, policy->keep_env.items[i]);
-	for (size_t i = 0; i < request->keep_environment.count && !request->foreign; i++)
+	for (size_t i = 0;
+	     i < request->keep_environment.count && !request->foreign && !matter->bounds; i++)
 		list_add(&verdict.keep, request->keep_environment.items[i]);
 	decide_environment(request, surroundings, verdict.level, &verdict.keep, &policy->set_env,
 			   &verdict.permissions);
-	if ((list_has(&request->sockets, "ssh-agent") || list_has(&policy->sockets, "ssh-agent")) &&
+	if ((matter->bounds ? list_has(matter->bounds, "unix ssh-agent")
+			    : list_has(&request->sockets, "ssh-agent") ||
+				      list_has(&policy->sockets, "ssh-agent")) &&
 	    getenv("SSH_AUTH_SOCK"))
 		list_add_printf(&verdict.permissions.environment, "SSH_AUTH_SOCK=%s",
 				getenv("SSH_AUTH_SOCK"));
-	if (verdict.level == LEVEL_NONE || choose_caches(request, policy) == CACHES_OFF)
+	if (verdict.level == LEVEL_NONE || matter->bounds ||
+	    choose_caches(request, policy) == CACHES_OFF)
 		list_done(&verdict.permissions.caches);
-	else
+	else {
+		caches_need(surroundings->home, matter, &verdict.permissions);
 		caches_choose(surroundings->home, &verdict.permissions);
+	}
 	*ret_verdict = verdict;
 	return 0;
 }
@@ -481,7 +515,10 @@ void verdict_done(struct verdict *verdict)
 	free(verdict->reason);
 	free(verdict->grant);
 	free(verdict->rule);
+	free(verdict->answered_by);
+	free(verdict->incident);
 	list_done(&verdict->require);
+	list_done(&verdict->container);
 	list_done(&verdict->wanted);
 	list_done(&verdict->keep);
 	list_done(&verdict->brought);
@@ -492,6 +529,7 @@ void verdict_done(struct verdict *verdict)
 	list_done(&permissions->not_deny_names);
 	list_done(&permissions->by_products);
 	list_done(&permissions->caches);
+	list_done(&permissions->needed_caches);
 	givens_done(&permissions->given);
 	givens_done(&permissions->fixed);
 	list_done(&permissions->sockets);

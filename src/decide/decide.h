@@ -23,6 +23,8 @@ struct permissions {
 	struct list by_products; /* patterns of what is not worth a question */
 	struct list caches; /* in the home, to get a layer of the workspace's own; those that are
 			       there */
+	struct list
+		needed_caches; /* those of them that are made where they are missing, and others */
 	struct list own; /* directories of ward's own: a name that is not there could be made by the
 			    command where that is writable */
 	struct givens given; /* what answers gave and is carried out call by call, so that it ends
@@ -44,15 +46,25 @@ struct verdict {
 	enum approval approval;
 	enum level level;
 	enum network network;
+	enum escalation escalation; /* how far a yes may take it */
+	enum preference sandbox;    /* the request's, as far as the rules leave it to it */
 	struct list wanted; /* kind ask: permissions that the request itself wants and that are part
 			       of the question */
 	struct list brought; /* permissions that the rules behind it give */
 	struct list keep;    /* variables that are passed on although they look secret */
 	char *rule;	     /* "file:line" of the rule behind it; NULL: none */
+	const char *tier;    /* of an agent under trust: of what is asked, where nothing runs;
+				critical, where that is why it is refused; NULL else */
+	char *answered_by;   /* kind ask, where nothing runs: who would, in words; NULL: whoever it
+				reaches */
+	char *incident;	     /* by which it is held to safe mode; NULL: it is not */
 	struct limits limits;
-	struct list require; /* walls without which nothing runs */
-	uint64_t wait_ns;    /* for an answer from elsewhere, where nobody is here; 0: not at all */
-	bool trace_reads;    /* what is read is shown to the supervisor, too */
+	struct list container; /* KEY=VALUE: what a container is made of */
+	struct list require;   /* walls without which nothing runs */
+	uint64_t wait_ns; /* for an answer from elsewhere, where nobody is here; 0: not at all */
+	bool kills;	  /* commands of an agent that is put in safe mode end at once */
+	bool trace_reads; /* what is read is shown to the supervisor, too */
+	bool routed;	  /* its caller's yes counts for nothing: a route says whose does */
 	struct permissions permissions;
 };
 
@@ -64,6 +76,9 @@ struct surroundings {
 	const char *state;	  /* ward's own state */
 	const char *own_state;	  /* that of the identity that will run; may be NULL */
 	char *const *environment;
+	/* Of the workspace when it was first looked at; inode 0: whichever it is now. */
+	dev_t device;
+	ino_t inode;
 };
 
 struct policy;
@@ -98,6 +113,14 @@ struct matter {
 	const struct list *kept;     /* those of them that are remembered: among the grants as long
 					as they hold; may be NULL */
 	bool answered;		     /* a person has said yes to this run */
+	bool under_trust;	     /* of an agent that trust binds */
+	double trust;		     /* and its score */
+	const struct list *bounds;   /* of the token that it runs under; NULL: none */
+	const struct list *named;    /* those of the bounds that may open what ward protects */
+	char *token;		     /* what the token is called, and when it ends; NULL: the
+					bounds are those of safe mode */
+	struct moment token_expires;
+	const char *incident; /* that put the agent in safe mode; NULL: it is in none */
 };
 
 int decide(const struct matter *matter, struct verdict *ret_verdict, struct error **ret_error);

@@ -2,6 +2,7 @@
 /* One command exactly as it stands, in a rule and in a request. */
 #include "exact.h"
 #include "decide.h"
+#include "index.h"
 #include "../base/buffer.h"
 #include "../base/escape.h"
 #include "../base/path.h"
@@ -146,22 +147,53 @@ static bool means(const struct rule *rule, const struct list *words, const char 
 	return true;
 }
 
-const struct rule *policy_match_exactly(const struct policy *policy, const struct request *request,
-					bool own_program)
+/* Where in the index those of one hash begin. */
+static size_t first_of(const struct policy_index *index, uint64_t hash)
 {
+	size_t low = 0, high = index->exact_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (index->exact_hashes[middle] < hash)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct rule *policy_match_exactly(const struct policy *policy,
+					const struct circumstances *circumstances,
+					const struct request *request, bool own_program)
+{
+	const struct policy_index *index = policy->index;
+	const struct command command = {.argv = (const char **)request->argv.items,
+					.argc = request->argv.count};
 	_cleanup_list_ struct list words = {0};
 	const struct rule *best = NULL;
+	uint64_t hash;
 
-	for (size_t i = 0; i < policy->rule_count; i++) {
-		const struct rule *rule = &policy->rules[i];
+	if (!index || index->exact_count == 0 || !exact_words(request, &words))
+		return NULL;
+	hash = index_hash_words(&words);
+	for (size_t i = first_of(index, hash);
+	     i < index->exact_count && index->exact_hashes[i] == hash; i++) {
+		const struct rule *rule = &policy->rules[index->exact[i]];
+		enum truth truth;
 
-		if (rule->exactly.count == 0 || (own_program && rule->kind == VERDICT_ALLOW) ||
+		if ((own_program && rule->kind == VERDICT_ALLOW) ||
 		    (best && (rule->kind < best->kind ||
 			      (rule->kind == best->kind && rule->layer <= best->layer))))
 			continue;
-		if (words.count == 0 && !exact_words(request, &words))
-			return NULL;
-		if (means(rule, &words, request->cwd, policy->home))
+		if (!means(rule, &words, request->cwd, policy->home))
+			continue;
+		truth = MIN(condition_holds(rule->when, circumstances, &command, 0),
+			    rule->unless ? (enum truth)(TRUTH_YES - condition_holds(rule->unless,
+										    circumstances,
+										    &command, 0))
+					 : TRUTH_YES);
+		if (rule->kind == VERDICT_ALLOW ? truth == TRUTH_YES : truth != TRUTH_NO)
 			best = rule;
 	}
 	return best;

@@ -21,5 +21,6 @@ bool exact_is_keepable(const struct request *request);
 
 /* The rule for exactly this request, or NULL: deny beats ask beats allow, then as policy_match().
  * own_program: what its name leads to lies where commands can write, and nothing allows that. */
-const struct rule *policy_match_exactly(const struct policy *policy, const struct request *request,
-					bool own_program);
+const struct rule *policy_match_exactly(const struct policy *policy,
+					const struct circumstances *circumstances,
+					const struct request *request, bool own_program);

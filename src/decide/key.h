@@ -6,13 +6,16 @@
 #include "../request/request.h"
 
 /* Tools whose first words say what kind of thing they do are covered by these words: a yes to `pip
- * install numpy` covers pip install, not python. Everything else is covered exactly as it stands,
- * in its directory. */
+ * install numpy` covers pip install, not python; and not pip install with options that data/tools
+ * does not call plain, from another machine or a file elsewhere. Everything else is covered in its
+ * directory, and so is what means the same: see canonical.h. */
 struct approval_key {
 	char *text;   /* serialised, compared byte by byte */
 	char *exact;  /* the same for exactly this command; text itself where it is no kind of thing
 		       */
 	char *covers; /* in words: "pip install", or NULL where it is exactly this command */
+	char *does;   /* what it is like: "pip install", or the programs that it runs; NULL: nobody
+			 can tell */
 };
 
 void approval_key_make(const struct request *request, const struct plan *plan,

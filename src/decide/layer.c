@@ -36,8 +36,8 @@ char *read_copy(const char *text)
 	return result;
 }
 
-static struct setting *add_setting(struct reading *reading, const struct node *node,
-				   enum setting_kind kind, const char *text)
+struct setting *read_add_setting(struct reading *reading, const struct node *node,
+				 enum setting_kind kind, const char *text)
 {
 	struct layer *layer = reading->layer;
 	struct setting *setting;
@@ -56,7 +56,7 @@ static struct setting *add_setting(struct reading *reading, const struct node *n
 	return setting;
 }
 
-static int read_value(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_value(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	uint64_t number = 0;
 
@@ -64,11 +64,11 @@ static int read_value(struct reading *reading, const struct node *node, enum set
 		return read_wrong_kind(reading, node, "a single value", "write the value alone");
 	if (value_check(kind, node->text, reading->walls, &number, reading->ret_error) < 0)
 		return read_place_error(reading, node);
-	add_setting(reading, node, kind, node->text)->number = number;
+	read_add_setting(reading, node, kind, node->text)->number = number;
 	return 0;
 }
 
-static int read_list(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_list(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	if (node->kind != NODE_LIST)
 		return read_wrong_kind(reading, node, "a list",
@@ -82,9 +82,23 @@ static int read_list(struct reading *reading, const struct node *node, enum sett
 	return 0;
 }
 
-int read_map(struct reading *reading, const struct node *node, const struct key *keys, size_t count,
-	     const char *where)
+static int unknown_key(struct reading *reading, const struct node *key,
+		       const struct schema_section *section, const char *where)
 {
+	_cleanup_buffer_ struct buffer hint = {0};
+
+	for (size_t k = 0; k < section->count; k++)
+		buffer_printf(&hint, "%s%s", k ? ", " : "the keys here are ",
+			      section->keys[k].name);
+	return yaml_fail(reading->ret_error, reading->layer->file, key, buffer_text(&hint),
+			 "unknown key '%.100s' in %s", key->text, where);
+}
+
+int read_map(struct reading *reading, const struct node *node, enum section section,
+	     const char *name)
+{
+	const struct schema_section *schema = &policy_schema[section];
+	const char *where = name ? name : schema->name;
 	unsigned seen = 0;
 
 	if (node->kind != NODE_MAP)
@@ -95,78 +109,48 @@ int read_map(struct reading *reading, const struct node *node, const struct key 
 		size_t k = 0;
 		int r;
 
-		while (k < count && strcmp(keys[k].name, key->text) != 0)
+		while (k < schema->count && strcmp(schema->keys[k].name, key->text) != 0)
 			k++;
-		if (k == count) {
-			_cleanup_buffer_ struct buffer hint = {0};
-
-			for (k = 0; k < count; k++)
-				buffer_printf(&hint, "%s%s", k ? ", " : "the keys here are ",
-					      keys[k].name);
-			return yaml_fail(reading->ret_error, reading->layer->file, key,
-					 buffer_text(&hint), "unknown key '%.100s' in %s",
-					 key->text, where);
-		}
+		if (k == schema->count)
+			return unknown_key(reading, key, schema, where);
 		if (seen >> k & 1)
 			return yaml_fail(reading->ret_error, reading->layer->file, key,
 					 "join the two", "the key '%s' stands twice in %s",
 					 key->text, where);
 		seen |= 1u << k;
-		r = keys[k].read(reading, node->items[i + 1], keys[k].kind);
+		r = schema->keys[k].read(reading, node->items[i + 1], schema->keys[k].kind);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int read_files(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_files(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
-	static const struct key keys[] = {{"read", read_list, SET_READ},
-					  {"write", read_list, SET_WRITE},
-					  {"read_only", read_list, SET_READ_ONLY},
-					  {"make", read_list, SET_MAKE},
-					  {"deny", read_list, SET_DENY}};
-
 	(void)kind;
-	return read_map(reading, node, keys, ELEMENTS(keys), "files");
+	return read_map(reading, node, SECTION_FILES, NULL);
 }
 
-static int read_network(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_network(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
-	static const struct key keys[] = {{"mode", read_value, SET_NETWORK},
-					  {"allow", read_list, SET_ALLOW_HOST},
-					  {"deny", read_list, SET_DENY_HOST},
-					  {"publish", read_list, SET_PUBLISH}};
-
 	(void)kind;
-	return read_map(reading, node, keys, ELEMENTS(keys), "network");
+	return read_map(reading, node, SECTION_NETWORK, NULL);
 }
 
-static int read_limits(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_limits(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
-	static const struct key keys[] = {
-		{"memory", read_value, SET_MEMORY},	{"cpu", read_value, SET_CPU},
-		{"cpu_time", read_value, SET_CPU_TIME}, {"processes", read_value, SET_PROCESSES},
-		{"disk", read_value, SET_DISK},		{"output", read_value, SET_OUTPUT},
-		{"time", read_value, SET_TIME},		{"idle", read_value, SET_IDLE},
-		{"files", read_value, SET_FILES},
-	};
-
 	(void)kind;
-	return read_map(reading, node, keys, ELEMENTS(keys), "limits");
+	return read_map(reading, node, SECTION_LIMITS, NULL);
 }
 
-static int read_calls(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_calls(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
-	static const struct key keys[] = {{"allow", read_list, SET_ALLOW_CALL},
-					  {"deny", read_list, SET_DENY_CALL}};
-
 	(void)kind;
-	return read_map(reading, node, keys, ELEMENTS(keys), "syscalls");
+	return read_map(reading, node, SECTION_SYSCALLS, NULL);
 }
 
 /* The entries of a map whose keys are names of the writer's choice. */
-static int check_entries(struct reading *reading, const struct node *node, const char *where)
+int read_check_entries(struct reading *reading, const struct node *node, const char *where)
 {
 	if (node->kind != NODE_MAP)
 		return read_wrong_kind(reading, node, "a group of keys",
@@ -185,9 +169,9 @@ static int check_entries(struct reading *reading, const struct node *node, const
 	return 0;
 }
 
-static int read_variables(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_set_variables(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
-	int r = check_entries(reading, node, "set");
+	int r = read_check_entries(reading, node, "set");
 
 	for (size_t i = 0; r == 0 && i < node->count; i += 2) {
 		const struct node *key = node->items[i], *value = node->items[i + 1];
@@ -205,43 +189,26 @@ static int read_variables(struct reading *reading, const struct node *node, enum
 			return read_place_error(reading, value);
 		if (asprintf(&joined, "%s=%s", key->text, value->text) < 0)
 			abort();
-		add_setting(reading, key, kind, joined);
+		read_add_setting(reading, key, kind, joined);
 	}
 	return r;
 }
 
-static int read_environment(struct reading *reading, const struct node *node,
-			    enum setting_kind kind)
-{
-	static const struct key keys[] = {{"keep", read_list, SET_KEEP_ENV},
-					  {"set", read_variables, SET_SET_ENV}};
-
-	(void)kind;
-	return read_map(reading, node, keys, ELEMENTS(keys), "environment");
-}
-
-static const struct key sandbox_keys[] = {
-	{"level", read_value, SET_LEVEL},
-	{"files", read_files, 0},
-	{"network", read_network, 0},
-	{"sockets", read_list, SET_SOCKET},
-	{"limits", read_limits, 0},
-	{"environment", read_environment, 0},
-	{"require", read_list, SET_REQUIRE},
-	{"syscalls", read_calls, 0},
-	{"trace_reads", read_value, SET_TRACE_READS},
-	{"caches", read_value, SET_CACHES},
-};
-
-static int read_sandbox(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_environment(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	(void)kind;
-	return read_map(reading, node, sandbox_keys, ELEMENTS(sandbox_keys), "sandbox");
+	return read_map(reading, node, SECTION_ENVIRONMENT, NULL);
 }
 
-static int read_profiles(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_sandbox(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
-	int r = check_entries(reading, node, "profiles");
+	(void)kind;
+	return read_map(reading, node, SECTION_SANDBOX, NULL);
+}
+
+int read_profiles(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	int r = read_check_entries(reading, node, "profiles");
 
 	for (size_t i = 0; r == 0 && i < node->count; i += 2) {
 		const struct node *key = node->items[i];
@@ -252,10 +219,9 @@ static int read_profiles(struct reading *reading, const struct node *node, enum 
 		if (value_check(SET_PROFILE, key->text, NULL, &number, reading->ret_error) < 0)
 			return read_place_error(reading, key);
 		reading->profile = key->text;
-		add_setting(reading, key, kind, key->text);
+		read_add_setting(reading, key, kind, key->text);
 		before = layer->count;
-		r = read_map(reading, node->items[i + 1], sandbox_keys, ELEMENTS(sandbox_keys),
-			     "a profile");
+		r = read_map(reading, node->items[i + 1], SECTION_SANDBOX, "a profile");
 		if (r == 0 && layer->count == before)
 			read_warn_at(layer, key->line, key->column, "this profile sets nothing");
 		reading->profile = NULL;
@@ -263,13 +229,44 @@ static int read_profiles(struct reading *reading, const struct node *node, enum 
 	return r;
 }
 
-static int read_version(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_tiers(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	(void)kind;
+	return read_map(reading, node, SECTION_TIERS, NULL);
+}
+
+int read_version(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	(void)kind;
 	if (node->kind == NODE_TEXT && strcmp(node->text, "1") == 0)
 		return 0;
 	return yaml_fail(reading->ret_error, reading->layer->file, node, "write version: 1",
 			 "this version of the format is not known");
+}
+
+int read_includes(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	struct layer *layer = reading->layer;
+
+	(void)kind;
+	if (node->kind != NODE_LIST)
+		return read_wrong_kind(reading, node, "a list of files",
+				       "write it in brackets: [base.yaml]");
+	if (node->count > INCLUDE_LIMIT)
+		return yaml_fail(reading->ret_error, layer->file, node->items[INCLUDE_LIMIT],
+				 "join some of the files", "more than %d files to include",
+				 INCLUDE_LIMIT);
+	for (size_t i = 0; i < node->count; i++) {
+		const struct node *item = node->items[i];
+
+		if (item->kind != NODE_TEXT || !*item->text)
+			return read_wrong_kind(reading, item, "the name of a file",
+					       "write base.yaml, ~/policies/base.yaml or a whole "
+					       "path");
+		list_add(&layer->includes, item->text);
+		layer->include_lines[i] = item->line;
+	}
+	return 0;
 }
 
 static void read_done(struct reading *reading)
@@ -280,18 +277,9 @@ static void read_done(struct reading *reading)
 int layer_parse(const char *text, size_t length, const char *name, const struct list *walls,
 		const char *home, struct layer **ret_layer, struct error **ret_error)
 {
-	static const struct key keys[] = {
-		{"version", read_version, 0},
-		{"approval", read_value, SET_APPROVAL},
-		{"wait", read_value, SET_WAIT},
-		{"sandbox", read_sandbox, 0},
-		{"profiles", read_profiles, SET_PROFILE},
-		{"rules", read_rules, 0},
-		{"callers", read_callers, 0},
-	};
 	_cleanup_error_ struct error *error = NULL;
 	__attribute__((cleanup(read_done))) struct reading reading = {
-		.walls = walls, .home = home, .arena = arena_new(), .ret_error = &error};
+		.walls = walls, .home = home, .arena = arena_new(), .set = -1, .ret_error = &error};
 	struct layer *layer = calloc(1, sizeof(*layer));
 	struct node *root = NULL;
 	int r;
@@ -304,13 +292,17 @@ int layer_parse(const char *text, size_t length, const char *name, const struct 
 		struct node place = {0};
 
 		r = yaml_fail(&error, name, &place, "shorten it: a policy is written by people",
-			      "the file is longer than 1 MiB");
+			      "the file is longer than 4 MiB");
 	} else {
 		r = yaml_read(reading.arena, text, length, name, &root, &error);
 	}
 	if (r == 0 && root)
-		r = read_map(&reading, root, keys, ELEMENTS(keys), "a policy");
-	if (r == 0 && layer->count == 0 && layer->rule_count == 0 && layer->caller_count == 0)
+		r = read_map(&reading, root, SECTION_TOP, NULL);
+	if (r == 0 && layer->count == 0 && layer->rule_count == 0 && layer->caller_count == 0 &&
+	    layer->listener_count == 0 && !layer->assessor.url && layer->trust.line == 0 &&
+	    layer->includes.count == 0 && layer->routing.rule_count == 0 &&
+	    layer->routing.groups.count == 0 && layer->routing.people.count == 0 &&
+	    layer->routing.owners.count == 0 && layer->routing.environments.count == 0)
 		read_warn_at(layer, 1, 1, "the file says nothing");
 	if (r < 0) {
 		layer_free(layer);
@@ -336,7 +328,18 @@ void layer_free(struct layer *layer)
 		rule_done(&layer->rules[i]);
 	for (size_t i = 0; i < layer->caller_count; i++)
 		caller_rule_done(&layer->callers[i]);
+	for (size_t i = 0; i < layer->set_count; i++)
+		rule_set_done(&layer->sets[i]);
+	free(layer->sets);
+	list_done(&layer->includes);
 	free(layer->callers);
+	for (size_t i = 0; i < layer->listener_count; i++)
+		listener_rule_done(&layer->listeners[i]);
+	free(layer->listeners);
+	routing_done(&layer->routing);
+	assessor_done(&layer->assessor);
+	notify_done(&layer->notify);
+	trust_rules_done(&layer->trust);
 	free(layer->settings);
 	free(layer->rules);
 	free(layer->file);

@@ -1,69 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules that cannot do what their writer hoped for. */
+/* Names and permissions that cannot do what their writer hoped for; lint_rules.c has the rules. */
 #include "layer.h"
 #include "../base/hosts.h"
 #include "../base/path.h"
 
 #include <string.h>
-
-/* Comparisons of words: enough for what people write, and a file made to be slow to compare costs
- * no more. */
-enum { COMPARISONS = 200000 };
-
-static size_t word_count(const struct rule *rule)
-{
-	const struct pattern *pattern = rule->compiled;
-
-	if (!pattern)
-		return rule->exactly.count;
-	return 1 + pattern->operands.count + pattern->options.count + pattern->targets.count +
-	       pattern->assignments.count;
-}
-
-static bool comes_first(const struct rule *one, const struct rule *other)
-{
-	if (one->kind != other->kind)
-		return one->kind > other->kind;
-	if (one->layer != other->layer)
-		return one->layer > other->layer;
-	return one < other;
-}
-
-/* An exact rule and a pattern are about different things: a command, and the parts of one. */
-static bool rule_covers(const struct rule *general, const struct rule *special)
-{
-	if (general->compiled && special->compiled)
-		return pattern_covers(general->compiled, special->compiled);
-	if (general->compiled || special->compiled ||
-	    general->exactly.count != special->exactly.count ||
-	    (general->in && (!special->in || strcmp(general->in, special->in) != 0)))
-		return false;
-	for (size_t i = 0; i < general->exactly.count; i++)
-		if (strcmp(general->exactly.items[i], special->exactly.items[i]) != 0)
-			return false;
-	return true;
-}
-
-static void lint_covered(struct policy *policy, const struct rule *rule, size_t *left)
-{
-	for (size_t i = 0; i < policy->rule_count; i++) {
-		const struct rule *other = &policy->rules[i];
-		size_t cost = word_count(other) * word_count(rule);
-
-		if (other == rule || !comes_first(other, rule))
-			continue;
-		if (cost > *left)
-			return;
-		*left -= cost;
-		if (!rule_covers(other, rule))
-			continue;
-		list_add_printf(&policy->warnings,
-				"%s:%d:1: the rule for '%s' never applies: %s:%d says %s for '%s'",
-				rule->file, rule->line, rule->pattern, other->file, other->line,
-				verdict_name(other->kind), other->pattern);
-		return;
-	}
-}
 
 static bool path_is_denied(const char *home, const char *pattern, const char *path)
 {
@@ -75,7 +16,7 @@ static bool path_is_denied(const char *home, const char *pattern, const char *pa
 	return strcmp(denied, wanted) == 0 || path_matches(denied, wanted, NULL);
 }
 
-static void lint_permissions(struct policy *policy, const struct rule *rule)
+void lint_permissions(struct policy *policy, const struct rule *rule)
 {
 	for (size_t i = 0; i < rule->permissions.count; i++) {
 		const char *text = rule->permissions.items[i];
@@ -142,14 +83,4 @@ int lint_sets(struct layer *layer, const struct sets_places *places, struct erro
 				warn_unknown(layer, name, layer->rules[i].line, 1);
 		}
 	return 0;
-}
-
-void lint_rules(struct policy *policy)
-{
-	size_t left = COMPARISONS;
-
-	for (size_t i = 0; i < policy->rule_count; i++) {
-		lint_covered(policy, &policy->rules[i], &left);
-		lint_permissions(policy, &policy->rules[i]);
-	}
 }

@@ -76,7 +76,7 @@ static void give(const struct made *made, const char *real, struct permissions *
 	if (asprintf(&permission, "write %s%s%s%s", escaped, made->name ? "/" : "",
 		     made->name ? made->name : "", made->tree ? "/**" : "") < 0)
 		abort();
-	givens_add(&permissions->given, permission, /* grant= */ NULL, /* expires= */ 0);
+	givens_add(&permissions->given, permission, /* grant= */ NULL, /* expires= */ NULL);
 }
 
 int make_add(const char *home, const char *text, bool flag, struct permissions *permissions,

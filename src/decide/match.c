@@ -19,6 +19,7 @@ struct attempt {
 	const struct pattern *pattern;
 	const struct command *command;
 	const struct match_how *how;
+	const struct link *link;
 	size_t first; /* where the command that is tried begins */
 	bool more;    /* xargs adds words that nobody knows */
 };
@@ -43,12 +44,12 @@ static size_t fixed_length(const char *word)
 	}
 }
 
-/* The lexer leaves expansions in words as they were written; what is quoted looks the same, which
- * errs on the generous side. */
-static enum vary vary_of(const struct attempt *attempt, const char *word, size_t *ret_fixed)
+/* Expansions that are not known stay in words as they were written; what is quoted looks the same,
+ * which errs on the generous side. */
+static enum vary vary_of_text(const struct attempt *attempt, const char *word, size_t *ret_fixed)
 {
 	*ret_fixed = fixed_length(word);
-	if (!attempt->command->dynamic || !attempt->how->guess)
+	if (!attempt->how->guess)
 		return VARY_NOT;
 	if (word[0] == '~' && word[1] && word[1] != '/')
 		*ret_fixed = 0;
@@ -57,6 +58,15 @@ static enum vary vary_of(const struct attempt *attempt, const char *word, size_t
 	else if (!word[*ret_fixed])
 		return VARY_NOT;
 	return strpbrk(word + *ret_fixed, "$`{") ? VARY_WORDS : VARY_FILES;
+}
+
+/* A word of the command itself. */
+static enum vary vary_of(const struct attempt *attempt, const char *word, size_t *ret_fixed)
+{
+	if (attempt->command->dynamic)
+		return vary_of_text(attempt, word, ret_fixed);
+	*ret_fixed = strlen(word);
+	return VARY_NOT;
 }
 
 static char *expand(const char *home, const char *text, size_t length)
@@ -152,29 +162,117 @@ static bool program_matches(const struct attempt *attempt, const char *word)
 static unsigned option_sizes(const struct attempt *attempt, size_t at, bool before_verb)
 {
 	const struct command *command = attempt->command;
-	const char *word = command->argv[at], *name = path_last(command->argv[attempt->first]);
-	const char *with_value;
+	const char *word = command->argv[at];
 	bool followed = at + 1 < command->argc && command->argv[at + 1][0] != '-';
 
 	if (strchr(word, '='))
 		return 1;
-	if (before_verb && pattern_knows_options(name, &with_value))
-		return parse_word_in(with_value, word, strlen(word)) ? 2 : 1;
+	if (before_verb && attempt->link->knows_options)
+		return attempt->link->with_value &&
+				       parse_word_in(attempt->link->with_value, word, strlen(word))
+			       ? 2
+			       : 1;
 	return followed || attempt->how->generous ? 3 : 1;
 }
 
+/* In doubt as the rule wants it. */
+static bool decided(const struct attempt *attempt, enum truth truth)
+{
+	return attempt->how->generous ? truth != TRUTH_NO : truth == TRUTH_YES;
+}
+
+/* A word that is known. */
+static bool term_matches(const struct attempt *attempt, const struct term *term, const char *word)
+{
+	enum truth inside;
+
+	switch (term->kind) {
+	case TERM_GLOB:
+		return word_matches(attempt, term->text, word);
+	case TERM_REGEX:
+		return decided(attempt, regex_matches(term->regex, word));
+	case TERM_INSIDE:
+	case TERM_OUTSIDE:
+		inside = path_lies_inside(attempt->how->circumstances, attempt->command,
+					  attempt->first, word);
+		if (term->kind == TERM_OUTSIDE)
+			inside = TRUTH_YES - inside;
+		return decided(attempt, inside);
+	default:
+		return true;
+	}
+}
+
+/* Whether some expansion of a word that varies could be it. */
+static bool term_could_match(const struct term *term, const char *word, size_t fixed)
+{
+	return term->kind != TERM_GLOB || glob_could_match(term->text, word, fixed);
+}
+
+/* Readings of the operands, as bits: bit k means that k terms have been found. */
+struct readings {
+	const struct attempt *attempt;
+	const struct terms *wanted;
+	uint64_t goal;
+	bool every; /* the last term means all the rest */
+};
+
+/* Two stars may stand for nothing. */
+static uint64_t closure(const struct readings *readings, uint64_t set)
+{
+	for (size_t k = 0; k < readings->wanted->count; k++)
+		if ((set >> k & 1) && readings->wanted->items[k].kind == TERM_ANY)
+			set |= UINT64_C(1) << (k + 1);
+	return set;
+}
+
+/* The readings after one operand. *ret_lost: one of them ended there. */
+static uint64_t step(const struct readings *readings, uint64_t here, const char *word,
+		     enum vary vary, size_t fixed, bool *ret_lost)
+{
+	uint64_t next = 0;
+
+	for (size_t k = 0; k <= readings->wanted->count; k++) {
+		bool end = k == readings->wanted->count;
+		const struct term *term = &readings->wanted->items[end ? k - 1 : k];
+		bool matches;
+
+		if (!(here >> k & 1))
+			continue;
+		matches = vary == VARY_NOT ? term_matches(readings->attempt, term, word)
+					   : term_could_match(term, word, fixed);
+		if (matches && term->kind == TERM_ANY)
+			next |= UINT64_C(1) << k;
+		else if (matches)
+			next |= UINT64_C(1) << (end ? k : k + 1);
+		else
+			*ret_lost = true;
+		/* What varies may stand for more than one. */
+		if (matches && vary != VARY_NOT && !end)
+			here |= UINT64_C(1) << (k + 1);
+		if (matches && vary == VARY_WORDS && !readings->every)
+			return next | readings->goal;
+	}
+	return closure(readings, next);
+}
+
 /* The operands of the pattern must be the first operands of the command. Which words are operands
- * is not always known, so all readings are followed side by side: bit k of a set means that k
- * operands have been found before this word. One reading is enough to be generous, else all must
- * agree. */
+ * is not always known, so all readings are followed side by side. One reading is enough to be
+ * generous, else all must agree. */
 static bool operands_match(const struct attempt *attempt)
 {
-	const struct words *wanted = &attempt->pattern->operands;
-	uint64_t here = 1, next = 0, later = 0, goal = UINT64_C(1) << wanted->count;
+	const struct terms *wanted = &attempt->pattern->operands;
+	struct readings readings = {.attempt = attempt,
+				    .wanted = wanted,
+				    .goal = UINT64_C(1) << wanted->count,
+				    .every = wanted->count &&
+					     wanted->items[wanted->count - 1].every};
+	uint64_t here, next = 0, later = 0;
 	bool generous = attempt->how->generous, ended = false, reached = false;
 
 	if (wanted->count == 0)
 		return true;
+	here = closure(&readings, 1);
 	for (size_t i = attempt->first + 1; i < attempt->command->argc; i++) {
 		const char *word = attempt->command->argv[i];
 		size_t fixed;
@@ -195,35 +293,27 @@ static bool operands_match(const struct attempt *attempt)
 			later |=
 				(first & 2 ? here & 1 : 0) | (others & 2 ? here & ~UINT64_C(1) : 0);
 		} else {
-			for (size_t k = 0; k < wanted->count; k++) {
-				const char *pattern = wanted->items[k];
+			bool lost = false;
 
-				if (!(here >> k & 1))
-					continue;
-				if (vary == VARY_NOT && word_matches(attempt, pattern, word)) {
-					next |= UINT64_C(1) << (k + 1);
-				} else if (vary != VARY_NOT &&
-					   glob_could_match(pattern, word, fixed)) {
-					next |= UINT64_C(1) << (k + 1);
-					/* and it may stand for more than one */
-					here |= UINT64_C(1) << (k + 1);
-					if (vary == VARY_WORDS)
-						return true;
-				} else if (!generous && vary == VARY_NOT) {
-					return false;
-				}
-			}
+			next |= step(&readings, here, word, vary, fixed, &lost);
+			if (lost && !generous)
+				return false;
 		}
-		reached |= (next & goal) != 0;
-		if (reached && generous)
-			return true;
-		next &= ~goal;
+		if (!readings.every) {
+			reached |= (next & readings.goal) != 0;
+			if (reached && generous)
+				return true;
+			next &= ~readings.goal;
+		}
 		here = next;
 		next = later;
 		later = 0;
 	}
 	if (generous)
-		return attempt->more && (here || next);
+		return (readings.every && ((here | next) & readings.goal)) ||
+		       (attempt->more && (here || next));
+	if (readings.every)
+		return (here | next) == readings.goal;
 	return reached && !here && !next;
 }
 
@@ -285,33 +375,32 @@ static bool option_is_there(const char *option, size_t length, void *data)
 	return true;
 }
 
-static bool target_is_there(const struct attempt *attempt, const char *pattern)
+static bool redirection_is_there(const struct attempt *attempt, const struct term *term,
+				 char direction)
 {
 	for (size_t i = 0; i < attempt->command->redirect_count; i++) {
 		const struct redirect *redirect = &attempt->command->redirects[i];
 		const char *target = redirect->target ? redirect->target : "";
 		size_t fixed;
 
-		if (!strchr(redirect->operator, '>'))
+		if (!strchr(redirect->operator, direction) ||
+		    (direction == '<' && redirect->operator[1] == '<'))
 			continue;
-		if (redirect->operator[0] == '>' && redirect->operator[1] == '&' &&
+		if (redirect->operator[0] == direction && redirect->operator[1] == '&' &&
 		    target[strspn(target, "0123456789-")] == '\0')
 			continue;
-		if (vary_of(attempt, target, &fixed) != VARY_NOT
-			    ? glob_could_match(pattern, target, fixed)
-			    : word_matches(attempt, pattern, target))
+		if (vary_of_text(attempt, target, &fixed) != VARY_NOT
+			    ? term_could_match(term, target, fixed)
+			    : term_matches(attempt, term, target))
 			return true;
 	}
 	return false;
 }
 
+/* To env whatever the name is: BASH_FUNC_x%%=1 */
 static bool is_assignment(const char *word)
 {
-	size_t length = 0;
-
-	while (isalnum((unsigned char)word[length]) || word[length] == '_')
-		length++;
-	return length > 0 && word[length] == '=';
+	return word[0] != '-' && strchr(word, '=');
 }
 
 static bool assignments_match(const struct attempt *attempt)
@@ -331,7 +420,7 @@ static bool assignments_match(const struct attempt *attempt)
 		if (wrapped && !is_assignment(word))
 			continue; /* words of sudo, env and the like */
 		for (size_t k = 0; k < wanted->count; k++) {
-			bool matches = vary_of(attempt, word, &fixed) != VARY_NOT
+			bool matches = vary_of_text(attempt, word, &fixed) != VARY_NOT
 					       ? glob_could_match(wanted->items[k], word, fixed)
 					       : glob_matches(wanted->items[k], word);
 
@@ -347,16 +436,36 @@ static bool assignments_match(const struct attempt *attempt)
 	return all;
 }
 
+/* Whether each operand has a word that begins as it does. */
+static bool initials_fit(const struct attempt *attempt)
+{
+	const struct terms *operands = &attempt->pattern->operands;
+
+	for (size_t i = 0; !attempt->link->any_initial && i < operands->count; i++) {
+		unsigned char initial = (unsigned char)operands->items[i].text[0];
+
+		if (operands->items[i].initial &&
+		    !(attempt->link->initials[initial / 64] >> initial % 64 & 1))
+			return false;
+	}
+	return true;
+}
+
 static bool matches_here(const struct attempt *attempt)
 {
 	const struct pattern *pattern = attempt->pattern;
 	const struct command *command = attempt->command;
 
+	if (!initials_fit(attempt))
+		return false;
 	if (pattern->program && (attempt->first >= command->argc ||
 				 !program_matches(attempt, command->argv[attempt->first])))
 		return false;
 	for (size_t i = 0; i < pattern->targets.count; i++)
-		if (!target_is_there(attempt, pattern->targets.items[i]))
+		if (!redirection_is_there(attempt, &pattern->targets.items[i], '>'))
+			return false;
+	for (size_t i = 0; i < pattern->sources.count; i++)
+		if (!redirection_is_there(attempt, &pattern->sources.items[i], '<'))
 			return false;
 	if (!assignments_match(attempt))
 		return false;
@@ -372,30 +481,42 @@ static bool matches_here(const struct attempt *attempt)
 	return operands_match(attempt);
 }
 
+bool pattern_matches_chain(const struct pattern *pattern, const struct command *command,
+			   const struct chain *chain, const struct match_how *how, size_t *ret_at)
+{
+	/* An allow for what comes after anything would be one for anything. */
+	if (!how->generous && (command->dynamic || pattern->open))
+		return false;
+	for (size_t i = 0; i < chain->count; i++) {
+		const struct link *link = &chain->links[i];
+		const struct attempt attempt = {pattern, command,     how,
+						link,	 link->first, link->more && how->guess};
+
+		if ((how->alone && !link->started) || (!how->generous && !link->certain))
+			return false;
+		if (!matches_here(&attempt))
+			continue;
+		if (ret_at)
+			*ret_at = link->first;
+		return true;
+	}
+	return false;
+}
+
 bool pattern_matches(const struct pattern *pattern, const struct command *command, size_t first,
 		     const struct match_how *how)
 {
-	struct attempt attempt = {pattern, command, how, first, false};
+	_cleanup_chain_ struct chain chain;
 
-	if (!how->generous && command->dynamic)
-		return false;
-	for (;;) {
-		size_t inner = parse_wrapped(command, attempt.first);
-		const char *name;
+	chain_make(command, first, &chain);
+	return pattern_matches_chain(pattern, command, &chain, how, /* ret_at= */ NULL);
+}
 
-		if (matches_here(&attempt))
-			return true;
-		if (inner == 0)
-			return false;
-		name = path_last(command->argv[attempt.first]);
-		/* But for programs of many names, which start nobody for it. */
-		if (how->alone && !parse_word_in("busybox toybox", name, strlen(name)))
-			return false;
-		/* These change who runs it, or add words to it. */
-		if (!how->generous &&
-		    parse_word_in("sudo doas pkexec xargs busybox", name, strlen(name)))
-			return false;
-		attempt.more |= how->guess && strcmp(name, "xargs") == 0;
-		attempt.first = inner;
-	}
+bool pattern_word_varies(const struct command *command, const char *word)
+{
+	const struct match_how how = {.generous = true, .guess = true};
+	const struct attempt attempt = {.command = command, .how = &how};
+	size_t fixed;
+
+	return vary_of(&attempt, word, &fixed) != VARY_NOT;
 }

@@ -9,6 +9,7 @@
 /* No flag and no file: docs/policy.md. */
 static const enum level default_level = LEVEL_RESTRICTED;
 static const enum network default_network = NETWORK_NONE;
+static const enum escalation default_escalation = ESCALATION_UNSANDBOXED;
 static const enum approval default_approval = APPROVAL_ON_FAILURE;
 
 static char *copy(const char *text)
@@ -34,6 +35,7 @@ static struct list *list_of(struct sandbox_policy *sandbox, enum setting_kind ki
 		[SET_SOCKET] = offsetof(struct sandbox_policy, sockets),
 		[SET_KEEP_ENV] = offsetof(struct sandbox_policy, keep_env),
 		[SET_SET_ENV] = offsetof(struct sandbox_policy, set_env),
+		[SET_CONTAINER] = offsetof(struct sandbox_policy, container),
 		[SET_REQUIRE] = offsetof(struct sandbox_policy, require),
 		[SET_ALLOW_CALL] = offsetof(struct sandbox_policy, allow_calls),
 		[SET_DENY_CALL] = offsetof(struct sandbox_policy, deny_calls),
@@ -109,7 +111,9 @@ struct policy *merge_begin(const char *home)
 	*policy = (struct policy){.approval = default_approval,
 				  .sandbox.level = default_level,
 				  .sandbox.network = default_network,
+				  .sandbox.escalation = default_escalation,
 				  .home = home ? copy(home) : NULL};
+	trust_rules_default(&policy->trust);
 	want_profile(policy, "agent")->built_in =
 		(struct limits){.memory = number_of(parse_size, "2048M"),
 				.millicpus = number_of(parse_cpu, "50%"),
@@ -141,6 +145,11 @@ static bool trace_now(const struct policy *policy, const struct sandbox_policy *
 	return target->has_trace_reads ? target->trace_reads : policy->sandbox.trace_reads;
 }
 
+static bool kills_now(const struct policy *policy, const struct sandbox_policy *target)
+{
+	return target->has_on_violation ? target->kills : policy->sandbox.kills;
+}
+
 /* Naming hosts or ports without a mode means the mode in which only they are reached. */
 static bool names_targets(const struct sandbox_policy *sandbox)
 {
@@ -164,6 +173,14 @@ static enum caches caches_now(const struct policy *policy, const struct sandbox_
 	return target->has_caches ? target->caches : policy->sandbox.caches;
 }
 
+static enum escalation escalation_now(const struct policy *policy,
+				      const struct sandbox_policy *target)
+{
+	/* The stricter of the two: whoever said it later. */
+	return target->has_escalation ? MIN(target->escalation, policy->sandbox.escalation)
+				      : policy->sandbox.escalation;
+}
+
 static void set_variable(struct list *list, const char *text)
 {
 	size_t name = strcspn(text, "=") + 1;
@@ -180,7 +197,7 @@ static void set_variable(struct list *list, const char *text)
 
 static void add_once(struct list *list, enum setting_kind kind, const char *text)
 {
-	if (kind == SET_SET_ENV)
+	if (kind == SET_SET_ENV || kind == SET_CONTAINER)
 		set_variable(list, text);
 	else if (!list_has(list, text))
 		list_add(list, text);
@@ -226,15 +243,27 @@ static bool narrows(struct policy *policy, struct profile *profile, const struct
 		return (enum network)setting->number <= network_now(policy, target);
 	case SET_CACHES:
 		return (enum caches)setting->number >= caches_now(policy, target);
+	case SET_ESCALATION:
+		return (enum escalation)setting->number <= escalation_now(policy, target);
 	case SET_TRACE_READS: /* the more is seen, the less is guessed */
 		return setting->number || !trace_now(policy, target);
+	case SET_ON_VIOLATION:
+		return setting->number || !kills_now(policy, target);
 	case SET_READ_ONLY: /* see apply() */
 	case SET_DENY:
 	case SET_DENY_HOST:
 	case SET_REQUIRE:
 	case SET_DENY_CALL:
 	case SET_PROFILE:
+	case SET_TIER_LOW: /* see apply(): they are only raised */
+	case SET_TIER_MEDIUM:
+	case SET_TIER_HIGH:
+	case SET_TIER_CRITICAL:
 		return true;
+	case SET_OBJECTION:
+		return setting->number >= tiers_objection(&policy->tiers);
+	case SET_ANSWER:
+		return setting->number <= tiers_answer(&policy->tiers);
 	default:
 		return false;
 	}
@@ -268,6 +297,16 @@ static void apply(struct policy *policy, struct sandbox_policy *target,
 		policy->approval = (enum approval)setting->number;
 	} else if (setting->kind == SET_WAIT) {
 		policy->wait_ns = setting->number;
+	} else if (setting->kind == SET_TRUST_AGENT) {
+		add_once(&policy->tiers.agents, setting->kind, setting->text);
+	} else if (setting->kind >= SET_TIER_LOW && setting->kind <= SET_TIER_CRITICAL) {
+		struct list *lists = trusted ? policy->tiers.says : policy->tiers.raises;
+
+		add_once(&lists[setting->kind - SET_TIER_LOW], setting->kind, setting->text);
+	} else if (setting->kind == SET_OBJECTION) {
+		policy->tiers.objection_ns = setting->number;
+	} else if (setting->kind == SET_ANSWER) {
+		policy->tiers.answer_ns = setting->number;
 	} else if (setting->kind == SET_LEVEL) {
 		target->has_level = true;
 		target->level = (enum level)setting->number;
@@ -277,14 +316,20 @@ static void apply(struct policy *policy, struct sandbox_policy *target,
 	} else if (setting->kind == SET_CACHES) {
 		target->has_caches = true;
 		target->caches = (enum caches)setting->number;
+	} else if (setting->kind == SET_ESCALATION) {
+		target->has_escalation = true;
+		target->escalation = (enum escalation)setting->number;
 	} else if (setting->kind == SET_TRACE_READS) {
 		target->has_trace_reads = true;
 		target->trace_reads = setting->number != 0;
+	} else if (setting->kind == SET_ON_VIOLATION) {
+		target->has_on_violation = true;
+		target->kills = setting->number != 0;
 	}
 }
 
-static void ignore(struct policy *policy, const struct layer *layer, int line, int column,
-		   const char *remedy, const char *what)
+void merge_ignore(struct policy *policy, const struct layer *layer, int line, int column,
+		  const char *remedy, const char *what)
 {
 	list_add_printf(&policy->ignored, "%s:%d:%d: %s", layer->file, line, column, what);
 	list_add_printf(&policy->warnings, "%s:%d:%d: ignored, because it widens: %s; %s",
@@ -310,56 +355,22 @@ static void merge_setting(struct policy *policy, const struct layer *layer,
 	if (!remedy || holds_already(policy, target, setting))
 		return;
 	if (asprintf(&what, "%s%s%s%s %s",
-		     profile							  ? "profiles."
-		     : setting->kind == SET_APPROVAL || setting->kind == SET_WAIT ? ""
-										  : "sandbox.",
+		     profile ? "profiles."
+		     : setting->kind == SET_APPROVAL || setting->kind == SET_WAIT ||
+				     setting->kind > SET_ON_VIOLATION
+			     ? ""
+			     : "sandbox.",
 		     profile ? profile->name : "", profile ? "." : "", setting_name(setting->kind),
 		     setting->text) < 0)
 		abort();
-	ignore(policy, layer, setting->line, setting->column, remedy, what);
+	merge_ignore(policy, layer, setting->line, setting->column, remedy, what);
 }
 
 void merge_settings(struct policy *policy, const struct layer *layer)
 {
 	for (size_t i = 0; i < layer->count; i++)
 		merge_setting(policy, layer, &layer->settings[i], /* remedy= */ NULL);
-}
-
-static void merge_rule(struct policy *policy, const struct layer *layer, struct rule *rule,
-		       int number, const char *remedy)
-{
-	_cleanup_free_ char *what = NULL;
-
-	rule->layer = number;
-	rule->trusted = layer->trusted;
-	if (!layer->trusted && rule->kind == VERDICT_ALLOW) {
-		if (asprintf(&what, "the rule that allows '%s'", rule->pattern) < 0)
-			abort();
-		ignore(policy, layer, rule->line, 1, remedy, what);
-		return;
-	}
-	if (!layer->trusted && rule->permissions.count > 0) {
-		if (asprintf(&what, "the permissions of the rule for '%s'", rule->pattern) < 0)
-			abort();
-		ignore(policy, layer, rule->line, 1, remedy, what);
-		list_done(&rule->permissions);
-	}
-	policy->rules[policy->rule_count++] = *rule;
-	*rule = (struct rule){0};
-}
-
-static void merge_caller(struct policy *policy, const struct layer *layer, struct caller_rule *rule)
-{
-	if (!layer->names_callers) {
-		list_add_printf(
-			&policy->warnings,
-			"%s:%d:1: ignored: callers are named by the system's and the user's "
-			"own file only",
-			layer->file, rule->line);
-		return;
-	}
-	policy->callers[policy->caller_count++] = *rule;
-	*rule = (struct caller_rule){0};
+	merge_trust(policy, layer, /* remedy= */ NULL);
 }
 
 void merge_layer(struct policy *policy, struct layer *layer, int number, const char *remedy)
@@ -370,19 +381,13 @@ void merge_layer(struct policy *policy, struct layer *layer, int number, const c
 		list_add(&policy->warnings, layer->warnings.items[i]);
 	for (size_t i = 0; i < layer->count; i++)
 		merge_setting(policy, layer, &layer->settings[i], remedy);
-	policy->rules = reallocarray(policy->rules, policy->rule_count + layer->rule_count + 1,
-				     sizeof(*policy->rules));
-	if (!policy->rules)
-		abort();
-	policy->callers =
-		reallocarray(policy->callers, policy->caller_count + layer->caller_count + 1,
-			     sizeof(*policy->callers));
-	if (!policy->callers)
-		abort();
-	for (size_t i = 0; i < layer->caller_count; i++)
-		merge_caller(policy, layer, &layer->callers[i]);
-	for (size_t i = 0; i < layer->rule_count; i++)
-		merge_rule(policy, layer, &layer->rules[i], number, remedy);
+	merge_trust(policy, layer, remedy);
+	merge_callers(policy, layer);
+	merge_listeners(policy, layer);
+	merge_routing(policy, layer, remedy);
+	merge_assessor(policy, layer);
+	merge_notify(policy, layer);
+	merge_rules(policy, layer, number, remedy);
 }
 
 void merge_end(struct policy *policy)
@@ -396,8 +401,12 @@ void merge_end(struct policy *policy)
 		whole.has_level = own->has_level || base->has_level;
 		whole.caches = caches_now(policy, own);
 		whole.has_caches = own->has_caches || base->has_caches;
+		whole.escalation = escalation_now(policy, own);
+		whole.has_escalation = own->has_escalation || base->has_escalation;
 		whole.trace_reads = trace_now(policy, own);
 		whole.has_trace_reads = own->has_trace_reads || base->has_trace_reads;
+		whole.kills = kills_now(policy, own);
+		whole.has_on_violation = own->has_on_violation || base->has_on_violation;
 		whole.network = network_now(policy, own);
 		whole.has_network = own->has_network || base->has_network || names_targets(own) ||
 				    names_targets(base);
@@ -434,6 +443,7 @@ static void clamp(struct sandbox_policy *sandbox, const struct sandbox_policy *t
 
 	sandbox->level = MAX(sandbox->level, trusted->level);
 	sandbox->trace_reads |= trusted->trace_reads;
+	sandbox->kills |= trusted->kills;
 	sandbox->network = MIN(sandbox->network, trusted->network);
 	sandbox->caches = MAX(sandbox->caches, trusted->caches);
 	for (enum setting_kind kind = 0; kind < SET_PROFILE; kind++) {
@@ -448,6 +458,10 @@ void merge_clamp(struct policy *policy, const struct policy *trusted)
 {
 	if (!approval_is_stricter(policy->approval, trusted->approval))
 		policy->approval = trusted->approval;
+	policy->tiers.objection_ns =
+		MAX(tiers_objection(&policy->tiers), tiers_objection(&trusted->tiers));
+	policy->tiers.answer_ns = MIN(tiers_answer(&policy->tiers), tiers_answer(&trusted->tiers));
+	merge_clamp_trust(policy, trusted);
 	clamp(&policy->sandbox, &trusted->sandbox);
 	for (size_t i = 0; i < policy->profile_count; i++) {
 		const struct profile *known = find_profile(trusted, policy->profiles[i].name);

@@ -268,7 +268,7 @@ void network_apply(const struct matter *matter, const char *operation, size_t le
 	if (!grant)
 		return;
 	if (r == 0 && parse_word_in("bind", operation, length))
-		givens_add(&permissions->fixed, operation, grant->id, grant->expires);
+		givens_add(&permissions->fixed, operation, grant->id, &grant->expires);
 	for (size_t i = 0; i < permissions->hosts.count; i++) {
 		_cleanup_free_ char *permission = NULL;
 		bool deny;
@@ -276,7 +276,7 @@ void network_apply(const struct matter *matter, const char *operation, size_t le
 		if (asprintf(&permission, "connect %s",
 			     host_rules_pattern(&permissions->hosts, i, &deny)) < 0)
 			abort();
-		givens_add(&permissions->given, permission, grant->id, grant->expires);
+		givens_add(&permissions->given, permission, grant->id, &grant->expires);
 	}
 	host_rules_done(&permissions->hosts);
 	permissions->hosts = listed;

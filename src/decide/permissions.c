@@ -271,8 +271,21 @@ static int add_rules(const char *home, const struct list *texts, const struct so
 	return r;
 }
 
-static int check_workspace(const struct request *request, struct permissions *permissions,
-			   struct error **ret_error)
+/* Between two looks a person may have been asked for an hour, and a command have put a link to
+ * somewhere else into its place. */
+static int check_same(const struct surroundings *surroundings, const char *workspace,
+		      const struct stat *st, struct error **ret_error)
+{
+	if (!surroundings->inode ||
+	    (st->st_dev == surroundings->device && st->st_ino == surroundings->inode))
+		return 0;
+	fail(ret_error, E_REJECTED, "the workspace %s was replaced by another directory meanwhile",
+	     workspace);
+	return error_hint(ret_error, "look who did that, then ask again");
+}
+
+static int check_workspace(const struct request *request, const struct surroundings *surroundings,
+			   struct permissions *permissions, struct error **ret_error)
 {
 	char real[PATH_MAX];
 	struct stat st;
@@ -281,6 +294,8 @@ static int check_workspace(const struct request *request, struct permissions *pe
 		fail(ret_error, E_USAGE, "the workspace %s is not a directory", request->workspace);
 		return error_hint(ret_error, "name one with --workspace");
 	}
+	if (check_same(surroundings, request->workspace, &st, ret_error) < 0)
+		return -E_REJECTED;
 	if (strcmp(real, "/") == 0)
 		return refuse_writable(real, ret_error);
 	permissions->workspace = strdup(real);
@@ -309,7 +324,7 @@ int permissions_files(const struct request *request, const struct sandbox_policy
 		{&request->read, {"--read", ACCESS_READ, WEIGHT_SAID, false}, true},
 		{&request->write, {"--write", ACCESS_WRITE, WEIGHT_SAID, false}, true},
 	};
-	int r = check_workspace(request, permissions, ret_error);
+	int r = check_workspace(request, surroundings, permissions, ret_error);
 
 	if (r < 0)
 		return r;
@@ -331,6 +346,32 @@ int permissions_files(const struct request *request, const struct sandbox_policy
 	for (size_t i = 0; i < request->make.count && r == 0 && !request->foreign; i++)
 		r = make_add(surroundings->home, request->make.items[i], /* flag= */ true,
 			     permissions, ret_error);
+	return r;
+}
+
+int permissions_denied(const struct request *request, const struct sandbox_policy *policy,
+		       const struct surroundings *surroundings, struct permissions *permissions,
+		       struct error **ret_error)
+{
+	const struct {
+		const struct list *texts;
+		struct source source;
+	} said[] = {
+		{&policy->deny, {NULL, ACCESS_DENY, WEIGHT_SAID, false}},
+		/* Read-only, and no more open than it was. */
+		{&policy->hold, {NULL, ACCESS_READ_ONLY, WEIGHT_SAID, true}},
+		{&policy->read_only, {NULL, ACCESS_READ_ONLY, WEIGHT_SAID, true}},
+		{&request->deny, {"--deny", ACCESS_DENY, WEIGHT_SAID, false}},
+		{&request->read_only, {"--read-only", ACCESS_READ_ONLY, WEIGHT_SAID, true}},
+	};
+	int r = check_workspace(request, surroundings, permissions, ret_error);
+
+	if (r < 0)
+		return r;
+	deny_defaults(surroundings, permissions->workspace, permissions);
+	for (size_t i = 0; i < ELEMENTS(said) && r == 0; i++)
+		r = add_rules(surroundings->home, said[i].texts, &said[i].source, permissions,
+			      ret_error);
 	return r;
 }
 
@@ -398,7 +439,7 @@ int permissions_calls(const struct request *request, const struct sandbox_policy
 
 static void give(const char *permission, const struct grant *grant, struct givens *givens)
 {
-	givens_add(givens, permission, grant ? grant->id : NULL, grant ? grant->expires : 0);
+	givens_add(givens, permission, grant ? grant->id : NULL, grant ? &grant->expires : NULL);
 }
 
 /* Built into the walls. Only a remembered answer can be taken back. */
@@ -441,7 +482,7 @@ static void apply_exactly(const char *permission, const char *pattern, const str
 	/* A mount would outlive its time, let more be done than to delete, open all of a directory,
 	 * and has nothing to lie on. */
 	if (reads ? grant && exists && verdict->trace_reads && S_ISREG(st.st_mode)
-		  : permission[0] == 'd' || !exists || (grant && grant->expires) ||
+		  : permission[0] == 'd' || !exists || (grant && grant->expires.wall) ||
 			    (!tree && S_ISDIR(st.st_mode))) {
 		give(permission, grant, &permissions->given);
 		return;
@@ -513,6 +554,10 @@ void permissions_apply(const struct matter *matter, const char *permission, bool
 
 	if (strcmp(permission, "unsandboxed") == 0) {
 		verdict->level = LEVEL_NONE;
+	} else if (strcmp(permission, "container") == 0) {
+		/* Neither gives the other. */
+		if (verdict->level == LEVEL_RESTRICTED)
+			verdict->level = LEVEL_CONTAINER;
 	} else if (parse_word_in("read write delete", permission, length)) {
 		if (exact && resource[0] == '/')
 			apply_exactly(permission, path, grant, verdict);

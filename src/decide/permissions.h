@@ -9,6 +9,13 @@
 int permissions_files(const struct request *request, const struct sandbox_policy *policy,
 		      const struct surroundings *surroundings, struct permissions *permissions,
 		      struct error **ret_error);
+/* The same without what anybody allows: what is closed, whoever asks. */
+int permissions_denied(const struct request *request, const struct sandbox_policy *policy,
+		       const struct surroundings *surroundings, struct permissions *permissions,
+		       struct error **ret_error);
+/* bounded.c: all of them for a run under a token. */
+int permissions_bounded(const struct matter *matter, const struct sandbox_policy *policy,
+			struct verdict *verdict, struct error **ret_error);
 /* make.c: what may be made by name. flag: a person's, whose faults are told. */
 int make_add(const char *home, const char *text, bool flag, struct permissions *permissions,
 	     struct error **ret_error);

@@ -4,6 +4,7 @@
 #include "layer.h"
 #include "../base/io.h"
 #include "../base/path.h"
+#include "../sys/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -100,28 +101,47 @@ static bool lies_in(int fd, const char *path, const char *directory)
 	       path_is_under(written, directory);
 }
 
-int place_read(const struct policy_places *places, enum place place, const char *path,
-	       struct stamp *ret_stamp, bool *ret_trusted, char **ret_text, size_t *ret_length,
-	       struct error **ret_error)
+/* A FIFO must not hold ward up, a terminal not become its own. What a project includes is found
+ * without a link and without leaving it: whoever wrote the project's file has no right to have
+ * others read. */
+static int open_policy(const struct policy_places *places, enum place place, bool included,
+		       const char *path)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	_cleanup_close_ int directory = -1;
+
+	if (place != PLACE_PROJECT)
+		return open(path, flags);
+	if (!included)
+		return open(path, flags | O_NOFOLLOW);
+	directory = open(places->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0)
+		return -1;
+	return sys_openat2(directory, path + strlen(places->workspace) + 1, (uint64_t)flags,
+			   RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+}
+
+int place_read(const struct policy_places *places, enum place place, bool included,
+	       const char *path, struct stamp *ret_stamp, bool *ret_trusted, char **ret_text,
+	       size_t *ret_length, struct error **ret_error)
 {
 	bool follow = place != PLACE_PROJECT;
-	/* A FIFO must not hold ward up, a terminal not become its own. */
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
-						    (follow ? 0 : O_NOFOLLOW));
+	_cleanup_close_ int fd = open_policy(places, place, included, path);
 	struct stamp stamp = {.follow = follow};
 	_cleanup_free_ char *text = NULL;
 	struct stat st;
 	ssize_t length;
 	int r;
 
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR) && place != PLACE_EXTRA) {
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR) && (place != PLACE_EXTRA || included)) {
 		stamp.path = strdup(path);
 		*ret_stamp = stamp;
 		return 0;
 	}
-	if (fd < 0 && errno == ELOOP && !follow)
+	if (fd < 0 && (errno == ELOOP || errno == EXDEV) && !follow)
 		return refuse(ret_error, path, "put a file there, or remove the link",
-			      "the project's policy is a symbolic link");
+			      included ? "a symbolic link leads to what the project includes"
+				       : "the project's policy is a symbolic link");
 	if (fd < 0 && errno == ENXIO)
 		return refuse(ret_error, path, "put a file there, or remove it",
 			      "the policy is not a regular file");
@@ -131,10 +151,16 @@ int place_read(const struct policy_places *places, enum place place, const char 
 		return refuse(ret_error, path, "put a file there, or remove it",
 			      "the policy is not a regular file");
 	*ret_trusted = place != PLACE_PROJECT;
-	if (place == PLACE_SYSTEM || place == PLACE_USER) {
+	if (place == PLACE_SYSTEM || place == PLACE_USER || place == PLACE_SESSION) {
 		r = check_owner(places, path, &st, ret_error);
 		if (r < 0)
 			return r;
+		/* The files themselves no command can reach; what they include may lie where one
+		 * can. */
+		if (included)
+			*ret_trusted = !lies_in(fd, path, places->workspace) &&
+				       !(places->state && access(places->state, F_OK) == 0 &&
+					 lies_in(fd, path, places->state));
 	}
 	if (place == PLACE_EXTRA)
 		/* What lies in ward's state may be a command's: the private /tmp of a session does.
@@ -144,15 +170,16 @@ int place_read(const struct policy_places *places, enum place place, const char 
 				 lies_in(fd, path, places->state)) &&
 			       st.st_uid == places->uid && !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
 			       !lies_in(fd, path, places->workspace);
-	text = malloc(POLICY_LIMIT + 2);
+	text = malloc(MIN((size_t)st.st_size, (size_t)POLICY_LIMIT) + 2);
 	if (!text)
 		abort();
-	length = read_all(fd, text, POLICY_LIMIT + 1);
+	length = read_all(fd, text, MIN((size_t)st.st_size, (size_t)POLICY_LIMIT) + 1);
 	if (length < 0)
 		return refuse_errno(ret_error, path, (int)-length);
+	/* One that grows while it is read is read anew by the next request. */
 	if (length > POLICY_LIMIT)
 		return refuse(ret_error, path, "shorten it: a policy is written by people",
-			      "the file is longer than 1 MiB");
+			      "the file is longer than 4 MiB");
 	text[length] = '\0';
 	stamp.path = strdup(path);
 	stamp_fill(&stamp, &st);

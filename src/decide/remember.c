@@ -84,6 +84,20 @@ static bool add_text(struct buffer *text, const char *key, const char *value)
 	return whole;
 }
 
+static bool add_when(struct buffer *text, const struct condition *when)
+{
+	bool whole = true;
+	char until[UNTIL_TEXT];
+
+	if (!when || (when->agents.count == 0 && !when->until))
+		return true;
+	buffer_add_text(text, "  when:\n");
+	whole &= add_list(text, "    agent: [", &when->agents);
+	if (when->until)
+		whole &= add_text(text, "    until: ", condition_until(when, until));
+	return whole;
+}
+
 char *remember_rule(const struct rule *rule)
 {
 	_cleanup_buffer_ struct buffer text = {0};
@@ -93,6 +107,7 @@ char *remember_rule(const struct rule *rule)
 	whole &= add_text(&text, "  in: ", rule->in);
 	buffer_printf(&text, "  do: %s\n", verdict_name(rule->kind));
 	whole &= add_text(&text, "  why: ", rule->why);
+	whole &= add_when(&text, rule->when);
 	whole &= add_list(&text, "  permissions: [", &rule->permissions);
 	return whole ? buffer_steal(&text) : NULL;
 }
@@ -187,7 +202,46 @@ static int replace(const char *file, const struct buffer *text, struct error **r
 	return 0;
 }
 
-int remember_write(const char *file, const char *rule, struct error **ret_error)
+/* The text without the rule, by whatever it is indented; false where it is not there. */
+static bool strike(const char *old, const char *rule, struct buffer *text)
+{
+	for (size_t indent = 0; indent <= 8; indent++) {
+		_cleanup_buffer_ struct buffer written = {0};
+		const char *found = old;
+
+		add_indented(&written, rule, indent);
+		while ((found = strstr(found, buffer_text(&written)))) {
+			const char *rest = found + written.length;
+
+			/* Whole lines, and no more of the rule behind them. */
+			if ((found == old || found[-1] == '\n') && strspn(rest, " ") <= indent) {
+				buffer_add(text, old, (size_t)(found - old));
+				buffer_add_text(text, rest);
+				return true;
+			}
+			found++;
+		}
+	}
+	return false;
+}
+
+/* A list that has nothing left in it goes with its name. */
+static void strike_empty(struct buffer *text)
+{
+	_cleanup_free_ char *old = buffer_steal(text);
+	bool other = false;
+	const char *rules = find_rules(old, &other), *end = rules ? strchr(rules, '\n') : NULL;
+
+	if (!rules || other) {
+		buffer_add_text(text, old);
+		return;
+	}
+	buffer_add(text, old, (size_t)(rules - old));
+	buffer_add_text(text, end ? end + 1 : "");
+}
+
+/* Changes the file: with the rule, or without it. 1: something was changed. */
+static int change(const char *file, const char *rule, bool add, struct error **ret_error)
 {
 	_cleanup_free_ char *old = NULL, *real = realpath(file, NULL),
 			    *directory = strndup(file, (size_t)(strrchr(file, '/') - file));
@@ -210,8 +264,24 @@ int remember_write(const char *file, const char *rule, struct error **ret_error)
 		r = read_file(AT_FDCWD, file, POLICY_LIMIT, &old, &length);
 	if (r < 0 && r != -ENOENT)
 		return fail_errno(ret_error, E_ENGINE, -r, "reading %s", file);
-	r = insert(old ? old : "", rule, file, &text, ret_error);
+	if (!add && !(old && strike(old, rule, &text)))
+		return 0;
+	r = add ? insert(old ? old : "", rule, file, &text, ret_error) : 0;
+	if (!add && policy_parse(buffer_text(&text), text.length, file, NULL, &warnings, NULL) < 0)
+		strike_empty(&text);
 	if (r == 0)
-		r = policy_parse(text.data, text.length, file, NULL, &warnings, ret_error);
-	return r < 0 ? r : replace(file, &text, ret_error);
+		r = policy_parse(buffer_text(&text), text.length, file, NULL, &warnings, ret_error);
+	if (r == 0)
+		r = replace(file, &text, ret_error);
+	return r < 0 ? r : 1;
+}
+
+int remember_write(const char *file, const char *rule, struct error **ret_error)
+{
+	return MIN(change(file, rule, /* add= */ true, ret_error), 0);
+}
+
+int remember_strike(const char *file, const char *rule, struct error **ret_error)
+{
+	return change(file, rule, /* add= */ false, ret_error);
 }

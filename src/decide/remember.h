@@ -9,9 +9,13 @@
  * neither is known. Caller frees. */
 char *remember_file(void);
 /* The rule as it would be written, for the person to see before; what counts is what it is about,
- * what it does and why, and its permissions. NULL where a text in it is not UTF-8: YAML cannot hold
+ * what it does and why, its permissions, and of its
+ * conditions the agents and until when. NULL where a text in it is not UTF-8: YAML cannot hold
  * that. Caller frees. */
 char *remember_rule(const struct rule *rule);
+/* Takes a rule out of the file again, as it was written. 1: it was there; 0: it is no longer so,
+ * and nothing changes. */
+int remember_strike(const char *file, const char *rule, struct error **ret_error);
 /* The text in double quotes, on one line and with all that cannot be seen as escapes, so that it is
  * YAML whatever it holds; false where it is not UTF-8. */
 bool remember_quote(struct buffer *text, const char *value);

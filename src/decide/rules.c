@@ -6,7 +6,23 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RULE_LIMIT = 500, EXAMPLE_LIMIT = 100, EXAMPLE_LENGTH = 4096 };
+enum { RULE_LIMIT = 20000, EXAMPLE_LIMIT = 100, EXAMPLE_LENGTH = 4096, PRIORITY_LIMIT = 1000000 };
+
+/* Examples know of one workspace, and of no file system. */
+static bool matches_example(const struct rule *rule, const struct command *command,
+			    const char *home)
+{
+	bool generous = rule->kind != VERDICT_ALLOW;
+	struct request request = {.workspace = (char *)"/workspace", .cwd = (char *)"/workspace"};
+	const struct circumstances circumstances = {
+		.request = &request, .home = home, .lexical = true};
+	const struct match_how how = {.home = home,
+				      .generous = generous,
+				      .guess = generous,
+				      .circumstances = &circumstances};
+
+	return pattern_matches(rule->compiled, command, 0, &how);
+}
 
 bool rule_matches(const struct rule *rule, const struct command *command, size_t first,
 		  const char *home)
@@ -26,10 +42,12 @@ void rule_done(struct rule *rule)
 	free(rule->file);
 	list_done(&rule->permissions);
 	pattern_free(rule->compiled);
+	condition_free(rule->when);
+	condition_free(rule->unless);
 	*rule = (struct rule){0};
 }
 
-static int read_command(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_command(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	(void)kind;
 	if (node->kind != NODE_TEXT)
@@ -45,7 +63,7 @@ static int read_command(struct reading *reading, const struct node *node, enum s
 	return 0;
 }
 
-static int read_exactly(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_exactly(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	_cleanup_list_ struct list said = {0};
 
@@ -64,7 +82,7 @@ static int read_exactly(struct reading *reading, const struct node *node, enum s
 	return 0;
 }
 
-static int read_in(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_in(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	const char *text = node->kind == NODE_TEXT ? node->text : "";
 
@@ -76,7 +94,7 @@ static int read_in(struct reading *reading, const struct node *node, enum settin
 	return 0;
 }
 
-static int read_do(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_do(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	(void)kind;
 	for (int verdict = VERDICT_ALLOW; node->kind == NODE_TEXT && verdict <= VERDICT_DENY;
@@ -92,7 +110,7 @@ static int read_do(struct reading *reading, const struct node *node, enum settin
 			 "'%.100s' is nothing that a rule can do", node->text);
 }
 
-static int read_why(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_why(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	(void)kind;
 	if (node->kind != NODE_TEXT || !*node->text)
@@ -123,23 +141,64 @@ static int read_later(struct reading *reading, const struct node *node, const st
 	return 0;
 }
 
-static int read_permissions(struct reading *reading, const struct node *node,
-			    enum setting_kind kind)
+int read_permissions(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	(void)kind;
 	return read_later(reading, node, &reading->permissions);
 }
 
-static int read_match(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_match(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	(void)kind;
 	return read_later(reading, node, &reading->match);
 }
 
-static int read_no_match(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_no_match(struct reading *reading, const struct node *node, enum setting_kind kind)
 {
 	(void)kind;
 	return read_later(reading, node, &reading->no_match);
+}
+
+int read_when(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	(void)kind;
+	return read_condition(reading, node, &reading->rule->when);
+}
+
+int read_unless(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	(void)kind;
+	return read_condition(reading, node, &reading->rule->unless);
+}
+
+int read_preference(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	int preference = node->kind == NODE_TEXT ? preference_from_name(node->text) : -1;
+
+	(void)kind;
+	if (preference < 0)
+		return read_wrong_kind(reading, node, "auto, require or forbid",
+				       "write sandbox: require");
+	reading->rule->sandbox = (enum preference)preference;
+	return 0;
+}
+
+int read_number(struct reading *reading, const struct node *node, int *ret_number)
+{
+	char *end = NULL;
+	long number = node->kind == NODE_TEXT ? strtol(node->text, &end, 10) : 0;
+
+	if (!end || end == node->text || *end || labs(number) > PRIORITY_LIMIT)
+		return read_wrong_kind(reading, node, "a whole number",
+				       "write one from -1000000 to 1000000");
+	*ret_number = (int)number;
+	return 0;
+}
+
+int read_priority(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
+	(void)kind;
+	return read_number(reading, node, &reading->rule->priority);
 }
 
 static int check_permissions(struct reading *reading)
@@ -177,7 +236,7 @@ static int check_example(struct reading *reading, const struct node *example, bo
 		return yaml_fail(reading->ret_error, file, example, "write a command as in a shell",
 				 "the example holds no command");
 	for (size_t i = 0; i < plan.count && !found; i++)
-		found = rule_matches(rule, &plan.commands[i], 0, reading->home);
+		found = matches_example(rule, &plan.commands[i], reading->home);
 	if (found == wanted)
 		return 0;
 	return yaml_fail(reading->ret_error, file, example,
@@ -208,9 +267,24 @@ static int check_meaning(struct reading *reading, const struct node *node)
 		return yaml_fail(reading->ret_error, file, node,
 				 "write the command with exactly: [make, test]",
 				 "a directory (in) is for one command exactly");
-	if (rule->exactly.count == 0 && !rule->pattern)
+	if (rule->exactly.count == 0 && !rule->pattern && !rule->when && !rule->unless &&
+	    reading->set < 0)
 		return yaml_fail(reading->ret_error, file, node, "write command: git push",
 				 "a rule without a command");
+	if (rule->exactly.count == 0 && !rule->pattern) {
+		if (reading->match || reading->no_match)
+			return yaml_fail(reading->ret_error, file, node,
+					 "remove match and no_match",
+					 "examples of a rule that means every command");
+		rule->pattern = read_copy("*");
+		rule->any = true;
+		if (pattern_compile("*", &rule->compiled, reading->ret_error) < 0)
+			return read_place_error(reading, node);
+	}
+	if (rule->exactly.count == 0 && rule->kind == VERDICT_ALLOW && rule->compiled->open)
+		return yaml_fail(reading->ret_error, file, node,
+				 "put it at the end, or name the words",
+				 "an allow for what comes after ** is one for anything");
 	if (rule->exactly.count == 0)
 		return 0;
 	if (rule->pattern)
@@ -225,18 +299,12 @@ static int check_meaning(struct reading *reading, const struct node *node)
 
 static int read_rule(struct reading *reading, const struct node *node)
 {
-	static const struct key keys[] = {
-		{"command", read_command, 0}, {"do", read_do, 0},
-		{"why", read_why, 0},	      {"permissions", read_permissions, 0},
-		{"match", read_match, 0},     {"no_match", read_no_match, 0},
-		{"exactly", read_exactly, 0}, {"in", read_in, 0},
-	};
 	struct rule *rule = reading->rule;
 	int r;
 
 	reading->permissions = reading->match = reading->no_match = NULL;
 	rule->kind = (enum verdict_kind) - 1;
-	r = read_map(reading, node, keys, ELEMENTS(keys), "a rule");
+	r = read_map(reading, node, SECTION_RULE, NULL);
 	if (r == 0)
 		r = check_meaning(reading, node);
 	if (r < 0)
@@ -252,6 +320,10 @@ static int read_rule(struct reading *reading, const struct node *node)
 			abort();
 		read_warn_at(reading->layer, node->line, node->column, text);
 	}
+	if (rule->sandbox == PREFERENCE_FORBID && rule->kind == VERDICT_DENY)
+		return yaml_fail(reading->ret_error, reading->layer->file, node,
+				 "remove the key sandbox",
+				 "what is denied does not run without the sandbox either");
 	r = check_permissions(reading);
 	if (r == 0)
 		r = check_examples(reading, reading->match, true);
@@ -260,26 +332,35 @@ static int read_rule(struct reading *reading, const struct node *node)
 	return r;
 }
 
-int read_rules(struct reading *reading, const struct node *node, enum setting_kind kind)
+int read_rule_entry(struct reading *reading, const struct node *node)
 {
 	struct layer *layer = reading->layer;
+
+	if (layer->rule_count == RULE_LIMIT)
+		return yaml_fail(reading->ret_error, layer->file, node,
+				 "join rules with | and globs", "more than %d rules", RULE_LIMIT);
+	if (layer->rule_count == layer->rule_room) {
+		layer->rule_room = MAX(layer->rule_room * 2, (size_t)16);
+		layer->rules = reallocarray(layer->rules, layer->rule_room, sizeof(*layer->rules));
+		if (!layer->rules)
+			abort();
+	}
+	reading->rule = &layer->rules[layer->rule_count++];
+	*reading->rule = (struct rule){
+		.file = read_copy(layer->file), .line = node->line, .set = reading->set};
+	return read_rule(reading, node);
+}
+
+int read_rules(struct reading *reading, const struct node *node, enum setting_kind kind)
+{
 	int r = 0;
 
 	(void)kind;
 	if (node->kind != NODE_LIST)
 		return read_wrong_kind(reading, node, "a list",
 				       "begin each rule with a dash: - command: git push");
-	if (node->count > RULE_LIMIT)
-		return yaml_fail(reading->ret_error, layer->file, node->items[RULE_LIMIT],
-				 "join rules with | and globs", "more than %d rules", RULE_LIMIT);
-	layer->rules = calloc(MAX(node->count, (size_t)1), sizeof(*layer->rules));
-	if (!layer->rules)
-		abort();
-	for (size_t i = 0; i < node->count && r == 0; i++) {
-		reading->rule = &layer->rules[layer->rule_count++];
-		*reading->rule =
-			(struct rule){.file = read_copy(layer->file), .line = node->items[i]->line};
-		r = read_rule(reading, node->items[i]);
-	}
+	for (size_t i = 0; i < node->count && r == 0; i++)
+		r = node_is_set(node->items[i]) ? read_set(reading, node->items[i])
+						: read_rule_entry(reading, node->items[i]);
 	return r;
 }

@@ -123,7 +123,8 @@ static int read_file_at(const struct sets_places *places, enum place place, cons
 	struct stamp stamp = {0};
 	size_t length;
 	bool trusted;
-	int r = place_read(&whose, place, path, &stamp, &trusted, &text, &length, ret_error);
+	int r = place_read(&whose, place, /* included= */ false, path, &stamp, &trusted, &text,
+			   &length, ret_error);
 
 	free(stamp.path);
 	if (r <= 0)

@@ -4,6 +4,7 @@
 #include "network.h"
 #include "sockets.h"
 #include "../base/buffer.h"
+#include "../base/container_word.h"
 #include "../base/path.h"
 #include "../base/units.h"
 #include "../sys/calls.h"
@@ -18,6 +19,7 @@ static const char *const names[] = {
 	[SET_LEVEL] = "level",
 	[SET_NETWORK] = "network.mode",
 	[SET_CACHES] = "caches",
+	[SET_ESCALATION] = "escalation",
 	[SET_READ] = "files.read",
 	[SET_READ_ONLY] = "files.read_only",
 	[SET_WRITE] = "files.write",
@@ -29,8 +31,10 @@ static const char *const names[] = {
 	[SET_SOCKET] = "sockets",
 	[SET_KEEP_ENV] = "environment.keep",
 	[SET_SET_ENV] = "environment.set",
+	[SET_CONTAINER] = "container",
 	[SET_REQUIRE] = "require",
 	[SET_TRACE_READS] = "trace_reads",
+	[SET_ON_VIOLATION] = "on_violation",
 	[SET_ALLOW_CALL] = "syscalls.allow",
 	[SET_DENY_CALL] = "syscalls.deny",
 	[SET_MEMORY] = "limits.memory",
@@ -43,6 +47,13 @@ static const char *const names[] = {
 	[SET_IDLE] = "limits.idle",
 	[SET_FILES] = "limits.files",
 	[SET_PROFILE] = "profile",
+	[SET_TRUST_AGENT] = "trust.agents",
+	[SET_TIER_LOW] = "tiers.low",
+	[SET_TIER_MEDIUM] = "tiers.medium",
+	[SET_TIER_HIGH] = "tiers.high",
+	[SET_TIER_CRITICAL] = "tiers.critical",
+	[SET_OBJECTION] = "tiers.objection",
+	[SET_ANSWER] = "tiers.answer",
 };
 
 const char *setting_name(enum setting_kind kind)
@@ -170,7 +181,8 @@ static int check_limit(enum setting_kind kind, const char *text, uint64_t *ret_n
 		r = parse_cpu(text, ret_number, &error);
 	else if (kind == SET_PROCESSES || kind == SET_FILES)
 		r = parse_count(text, ret_number, &error);
-	else if (kind == SET_CPU_TIME || kind == SET_TIME || kind == SET_IDLE || kind == SET_WAIT)
+	else if (kind == SET_CPU_TIME || kind == SET_TIME || kind == SET_IDLE || kind == SET_WAIT ||
+		 kind == SET_OBJECTION || kind == SET_ANSWER)
 		r = parse_duration(text, ret_number, &error);
 	else
 		r = parse_size(text, ret_number, &error);
@@ -220,11 +232,16 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 	case SET_CACHES:
 		return check_word(text, caches_from_name(text), "a way with caches",
 				  "write private or off", ret_number, ret_error);
+	case SET_ESCALATION:
+		return check_word(text, escalation_from_name(text), "how far a yes may go",
+				  "write none, container or unsandboxed", ret_number, ret_error);
 	case SET_READ:
 	case SET_WRITE:
 	case SET_READ_ONLY:
 	case SET_DENY:
 		return check_path(text, ret_error);
+	case SET_CONTAINER:
+		return container_check_word(text, E_POLICY, ret_error);
 	case SET_MAKE:
 		return check_make(text, ret_error);
 	case SET_ALLOW_HOST:
@@ -238,12 +255,32 @@ int value_check(enum setting_kind kind, const char *text, const struct list *wal
 		return value_is_variable(text) ? 0
 					       : refuse(ret_error, "write a name such as NPM_TOKEN",
 							text, "the name of a variable");
+	case SET_TIER_LOW:
+	case SET_TIER_MEDIUM:
+	case SET_TIER_HIGH:
+	case SET_TIER_CRITICAL:
+		/* As a whole: which command it is for does not matter here. */
+		return strcmp(text, "unsandboxed") == 0 || strcmp(text, "container") == 0
+			       ? 0
+			       : value_check_permission(text, ret_error);
+	case SET_TRUST_AGENT:
+		return glob_fault(text)
+			       ? refuse(ret_error, "write a name, or a pattern such as ci-*", text,
+					"an agent")
+			       : 0;
 	case SET_TRACE_READS:
 		return check_word(text,
 				  strcmp(text, "true") == 0    ? 1
 				  : strcmp(text, "false") == 0 ? 0
 							       : -1,
 				  "a yes or no", "write true or false", ret_number, ret_error);
+	case SET_ON_VIOLATION:
+		return check_word(text,
+				  strcmp(text, "kill") == 0	? 1
+				  : strcmp(text, "freeze") == 0 ? 0
+								: -1,
+				  "what becomes of commands", "write freeze or kill", ret_number,
+				  ret_error);
 	case SET_REQUIRE:
 		return check_wall(text, walls, ret_error);
 	case SET_ALLOW_CALL:
@@ -280,6 +317,7 @@ static const struct {
 	{"secret", TEXT, "secret NPM_TOKEN"},
 	{"syscall", CALLS, "syscall modify_ldt"},
 	{"profile", TEXT, "profile code-net"},
+	{"container", TEXT, "container make test"},
 	{"unsandboxed", TEXT, "unsandboxed make install"},
 };
 
@@ -322,6 +360,7 @@ int value_check_permission(const char *text, struct error **ret_error)
 	return refuse(ret_error,
 		      "write an operation and what it is for, such as 'connect example.org:443'; "
 		      "operations are read, write, delete, exec, connect, bind, unix, "
-		      "host-loopback, http, sql, deploy, secret, syscall, profile and unsandboxed",
+		      "host-loopback, http, sql, deploy, secret, syscall, profile, container and "
+		      "unsandboxed",
 		      text, "a permission");
 }

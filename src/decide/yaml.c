@@ -8,7 +8,7 @@
 #include <string.h>
 #include <yaml.h>
 
-enum { DEPTH_LIMIT = 16, NODE_LIMIT = 50000, TEXT_LIMIT = 64 * 1024 };
+enum { DEPTH_LIMIT = 16, NODE_LIMIT = 500000, TEXT_LIMIT = 64 * 1024 };
 
 struct reader {
 	struct arena *arena;
@@ -178,8 +178,8 @@ static int read_items(struct reader *reader, struct node *node, yaml_event_type_
 
 	reader->open = node;
 	if (++reader->depth > DEPTH_LIMIT)
-		return yaml_fail(reader->ret_error, reader->name, node,
-				 "a policy needs no more than five levels", "nested too deeply");
+		return yaml_fail(reader->ret_error, reader->name, node, "make it flatter",
+				 "nested too deeply");
 	for (;;) {
 		bool is_key = node->kind == NODE_MAP && node->count % 2 == 0;
 		struct node *item = NULL;

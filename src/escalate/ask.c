@@ -2,6 +2,7 @@
 /* The text of a question: what is asked, why, and exactly what a yes would give. */
 #include "ask.h"
 #include "question.h"
+#include "route.h"
 
 #include <string.h>
 
@@ -20,11 +21,14 @@ enum part {
 	PART_SAYS,
 	PART_WHY,
 	PART_RISK,
+	PART_OPINION,
+	PART_PAST,
 	PART_REFUSED,
 	PART_YES,
 	PART_THEN,
 	PART_COVERS,
 	PART_NOTES,
+	PART_DETAILS,
 	PARTS,
 };
 
@@ -34,9 +38,9 @@ static const struct {
 	enum part part;
 	size_t least;
 } importance[] = {
-	{PART_HEADING, 2}, {PART_YES, 3},  {PART_COMMAND, 3}, {PART_CODE, 6},
-	{PART_RISK, 1},	   {PART_THEN, 1}, {PART_NOTES, 1},   {PART_REFUSED, 2},
-	{PART_COVERS, 1},  {PART_WHY, 1},  {PART_SAYS, 1},    {PART_WHO, 1},
+	{PART_HEADING, 2}, {PART_YES, 3},   {PART_COMMAND, 3}, {PART_CODE, 6},	 {PART_RISK, 1},
+	{PART_THEN, 1},	   {PART_NOTES, 1}, {PART_REFUSED, 2}, {PART_COVERS, 1}, {PART_WHY, 1},
+	{PART_SAYS, 1},	   {PART_WHO, 1},   {PART_OPINION, 1}, {PART_PAST, 1},
 };
 
 struct page {
@@ -151,6 +155,7 @@ static void add_risk(struct lines *lines, const struct ask *ask)
 	begin_labelled(lines, "risk");
 	lines_add(lines, assessment->risk >= RISK_HIGH ? STYLE_WARNING : STYLE_STRONG, WRAP_EXACT,
 		  risk_name(assessment->risk));
+	add_own_risk(&text, ask);
 	for (size_t i = 0; assessment->categories && assessment->categories[i]; i++)
 		buffer_printf(&text, "%s %s", i == 0 ? ":" : ",", assessment->categories[i]);
 	if (ask->destroys)
@@ -202,10 +207,50 @@ static void add_yes(struct lines *lines, const struct ask *ask)
 		add_field(
 			lines, "", WRAP_WORDS,
 			"No sandbox: nothing stands between the command and all that you can do.");
+	else if (list_has(ask->grants, "container"))
+		add_field(lines, "", WRAP_WORDS,
+			  "A container, with the root that the policy names: what it may write, "
+			  "reach "
+			  "and see of this machine stays as it is.");
+}
+
+static void add_tier(struct lines *lines, const struct ask *ask)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+
+	if (!given(ask->tier))
+		return;
+	buffer_add_text(&text, ask->tier);
+	if (ask->objection_ns)
+		buffer_printf(&text,
+			      ": without an objection it runs %llu seconds after somebody has seen "
+			      "this",
+			      (unsigned long long)(ask->objection_ns / 1000000000));
+	add_field(lines, "tier", WRAP_WORDS, buffer_text(&text));
+}
+
+static void add_route(struct lines *lines, const struct ask *ask)
+{
+	_cleanup_buffer_ struct buffer text = {0};
+
+	if (!ask->route)
+		return;
+	route_describe(ask->route, &text);
+	add_field(lines, "answers", WRAP_WORDS, buffer_text(&text));
+	add_field(lines, "so far", WRAP_WORDS, ask->said);
 }
 
 static void add_then(struct lines *lines, const struct ask *ask)
 {
+	_cleanup_buffer_ struct buffer text = {0};
+
+	if (ask->others) {
+		buffer_printf(
+			&text,
+			"to this run and to %zu more that wait for exactly the same; to no others",
+			ask->others);
+		add_field(lines, "goes", WRAP_WORDS, buffer_text(&text));
+	}
 	if (ask->starts_again)
 		add_field(lines, "then", WRAP_WORDS, "the command starts again from its beginning");
 	else if (ask->kind != ASK_BEFORE)
@@ -240,6 +285,13 @@ static void add_wish(struct lines *lines, const struct ask *ask)
 	lines_begin(lines, "", indent);
 	lines_add(lines, STYLE_STRONG, WRAP_WORDS, "ward asks: ");
 	add_quoted(&text, given(ask->program) ? ask->program : "it");
+	if (ask->wants) {
+		buffer_printf(&text, " wants %zu things at once; a yes gives all of the list",
+			      ask->wants->count);
+		lines_add(lines, STYLE_STRONG, WRAP_WORDS, buffer_text(&text));
+		lines_end(lines);
+		return;
+	}
 	buffer_printf(&text, " wants %s%s", given(ask->verb) ? ask->verb : "",
 		      given(ask->verb) ? " " : "");
 	add_quoted(&text, ask->object ? ask->object : "");
@@ -294,14 +346,24 @@ static void make_page(const struct ask *ask, unsigned columns, bool colour, bool
 			break;
 		case PART_WHY:
 			add_field(lines, "why", WRAP_WORDS, ask->why);
+			add_tier(lines, ask);
+			add_route(lines, ask);
 			if (ask->kind == ASK_RETRY)
 				add_field(lines, "retry", WRAP_WORDS, ask->retry_reason);
 			break;
 		case PART_RISK:
 			add_risk(lines, ask);
 			break;
+		case PART_OPINION:
+			add_opinion(lines, ask);
+			break;
+		case PART_PAST:
+			add_past(lines, ask);
+			break;
 		case PART_REFUSED:
 			add_list(lines, "refused", STYLE_PLAIN, ask->refused);
+			if (whole) /* which says little more than what a yes gives */
+				add_list(lines, "wants", STYLE_PLAIN, ask->wants);
 			break;
 		case PART_YES:
 			add_yes(lines, ask);
@@ -315,6 +377,10 @@ static void make_page(const struct ask *ask, unsigned columns, bool colour, bool
 			break;
 		case PART_NOTES:
 			add_notes(lines);
+			break;
+		case PART_DETAILS:
+			if (whole)
+				add_details(lines, ask);
 			break;
 		case PARTS:
 			break;
@@ -448,8 +514,10 @@ void ask_render(const struct ask *ask, unsigned columns, bool colour, struct buf
 void answer_done(struct answer *answer)
 {
 	list_done(&answer->domains);
+	list_done(&answer->grants);
 	free(answer->reason);
 	free(answer->by);
+	free(answer->question);
 	free(answer->grant);
 	*answer = (struct answer){0};
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A question that came as JSON, to be asked at this terminal. */
 #include "ask_json.h"
+#include "opinion.h"
 
 #include <string.h>
 
@@ -105,12 +106,14 @@ int ask_from_json(struct arena *arena, json_t *object, struct ask *ret_ask,
 	} texts[] = {
 		{"command", &ask.command},
 		{"cwd", &ask.cwd},
+		{"workspace", &ask.workspace},
 		{"agent", &ask.agent},
 		{"session", &ask.session},
 		{"tool", &ask.tool},
 		{"call_id", &ask.call_id},
 		{"turn", &ask.turn},
 		{"reason", &ask.reason},
+		{"tier", &ask.tier},
 		{"why", &ask.why},
 		{"retry_reason", &ask.retry_reason},
 		{"covers", &ask.covers},
@@ -130,11 +133,17 @@ int ask_from_json(struct arena *arena, json_t *object, struct ask *ret_ask,
 		*texts[i].text = text_of(object, texts[i].key);
 	ask.kind = (enum ask_kind)kind;
 	ask.refused = list_or_null(arena, object, "refused");
+	ask.wants = list_or_null(arena, object, "wants");
 	ask.grants = list_of(arena, json_object_get(object, "grants"));
 	ask.domains = list_or_null(arena, object, "domains");
 	ask.starts_again = json_is_true(json_object_get(object, "starts_again"));
 	ask.destroys = json_is_true(json_object_get(object, "destroys"));
 	ask.may_unsandbox = is_choice(object, "approve unsandboxed");
+	ask.may_defer = is_choice(object, "defer");
+	ask.route = json_object_get(object, "route");
+	ask.background = background_from_json(arena, object);
+	if (json_is_object(json_object_get(object, "opinion")))
+		ask.opinion = opinion_from_json(arena, json_object_get(object, "opinion"));
 	read_extents(arena, object, &ask);
 	if (json_is_object(json_object_get(object, "risk")))
 		ask.assessment = assessment_from_json(arena, json_object_get(object, "risk"));

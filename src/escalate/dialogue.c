@@ -4,10 +4,10 @@
 #include "../base/escape.h"
 #include "../base/units.h"
 #include "question.h"
+#include "route.h"
 #include "terminal.h"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,9 @@ struct dialogue {
 	struct tty tty;
 	const struct ask *ask;	     /* the one below */
 	struct ask shown;	     /* what is asked, as the person has chosen to see it */
-	struct list domains, grants; /* of it, where the person has changed the hosts */
+	struct list domains, grants; /* of it, where the person has changed them */
+	bool edited;		     /* the grants: a yes says which */
+	const struct list *asked;    /* that a yes to the question as it came gives */
 	struct answer *answer;
 	bool styled;
 	bool over;    /* the answer stands */
@@ -191,6 +193,37 @@ static bool choose_time(struct dialogue *d, uint64_t *ret_seconds)
 	return key == 'c' && choose_custom_time(d, ret_seconds);
 }
 
+/* Never longer than its route lets a yes hold, which the question says. */
+static bool choose_bounded_time(struct dialogue *d, uint64_t *ret_seconds)
+{
+	uint64_t most = route_grant_seconds(d->ask->route);
+
+	if (!choose_time(d, ret_seconds))
+		return false;
+	if (most)
+		*ret_seconds = MIN(*ret_seconds, most);
+	return true;
+}
+
+/* A yes that must have a reason is none without one. */
+static void ask_reason(struct dialogue *d)
+{
+	_cleanup_buffer_ struct buffer line = {0};
+	bool lossy;
+
+	if (!d->over || d->answer->kind != ANSWER_APPROVE || !d->ask->wants_reason)
+		return;
+	if (edit_line(d, "why? ", false, &line) && line.length > 0) {
+		d->answer->reason = escape_to_utf8(line.data, line.length, &lossy);
+		return;
+	}
+	if (d->answer->kind == ANSWER_APPROVE) {
+		*d->answer = (struct answer){.kind = ANSWER_NOBODY, .extent = d->shown.extent};
+		d->over = false;
+		d->redrawn = true;
+	}
+}
+
 static bool confirm_rule(struct dialogue *d, const char *rule, const char *what)
 {
 	_cleanup_buffer_ struct buffer text = {0};
@@ -232,6 +265,7 @@ static void change_extent(struct dialogue *d, bool wider)
 {
 	const struct extent *extent;
 
+	d->edited = false;
 	d->shown.extent += wider ? 1 : -1;
 	extent = &d->shown.extents[d->shown.extent];
 	d->shown.grants = extent->grants;
@@ -284,10 +318,55 @@ static void change_domains(struct dialogue *d)
 	}
 }
 
+/* One line for each; an empty one is left out. What is no less than was asked is said, and the
+ * question stands as it was. */
+static void change_grants(struct dialogue *d)
+{
+	const struct list *asked =
+		d->shown.extent_count ? d->shown.extents[d->shown.extent].grants : d->asked;
+	const char *needed = d->shown.kind != ASK_IN_PLACE || d->shown.wants ? NULL
+			     : d->shown.extent_count ? d->shown.extents[0].grants->items[0]
+						     : d->asked->items[0];
+	_cleanup_list_ struct list texts = {0}, grants = {0};
+	_cleanup_buffer_ struct buffer text = {0};
+	struct error *error = NULL;
+
+	d->redrawn = true;
+	for (size_t i = 0; i < d->shown.grants->count; i++) {
+		_cleanup_buffer_ struct buffer line = {0};
+
+		buffer_add_text(&line, d->shown.grants->items[i]);
+		if (line.length > LINE_MOST || !edit_line(d, "gives: ", true, &line))
+			return;
+		if (line.length)
+			list_add(&texts, buffer_text(&line));
+	}
+	if (answer_edit(&texts, d->shown.workspace, asked, needed, &grants, &error) == 0) {
+		list_done(&d->grants);
+		d->grants = grants;
+		grants = (struct list){0};
+		d->shown.grants = &d->grants;
+		d->shown.always_rule = NULL; /* which was for what was asked */
+		d->edited = true;
+		d->seen = false;
+		return;
+	}
+	escape_for_terminal(&text, error->message, strlen(error->message));
+	error_free(error);
+	buffer_add_text(&text, "; press a key");
+	say(d, buffer_text(&text));
+	d->redrawn = false;
+	(void)next_key(d);
+	d->redrawn = true;
+}
+
 static void keep_domains(struct dialogue *d)
 {
 	const struct list *domains = d->shown.domains;
 
+	for (size_t i = 0; d->edited && d->answer->kind == ANSWER_APPROVE && i < d->grants.count;
+	     i++)
+		list_add(&d->answer->grants, d->grants.items[i]);
 	for (size_t i = 0; d->answer->kind == ANSWER_APPROVE && domains && i < domains->count; i++)
 		list_add(&d->answer->domains, domains->items[i]);
 	list_done(&d->domains);
@@ -310,7 +389,7 @@ static bool answer_key(struct dialogue *d, char key)
 	if (!choice_of(d->ask, key))
 		return false;
 	/* Nobody says yes to what was not shown. */
-	if (d->cut && !d->seen && strchr("ystau", key))
+	if (d->cut && !d->seen && strchr("ystaku", key))
 		key = 'm';
 	switch (key) {
 	case 'y':
@@ -320,7 +399,7 @@ static bool answer_key(struct dialogue *d, char key)
 		settle(d, ANSWER_APPROVE, SCOPE_SESSION);
 		break;
 	case 't':
-		if (choose_time(d, &d->answer->seconds))
+		if (choose_bounded_time(d, &d->answer->seconds))
 			settle(d, ANSWER_APPROVE, SCOPE_TIME);
 		break;
 	case 'a':
@@ -332,7 +411,14 @@ static bool answer_key(struct dialogue *d, char key)
 		change_extent(d, key == 'w');
 		break;
 	case 'e':
-		change_domains(d);
+		if (d->ask->domains)
+			change_domains(d);
+		else
+			change_grants(d);
+		break;
+	case 'k':
+		d->answer->monitor = true;
+		settle(d, ANSWER_APPROVE, SCOPE_ONCE);
 		break;
 	case 'u':
 		answer_unsandboxed(d);
@@ -353,6 +439,12 @@ static bool answer_key(struct dialogue *d, char key)
 	case 'q':
 		settle(d, ANSWER_ABORT, SCOPE_ONCE);
 		break;
+	case 'd':
+		show_list(d, ask_details);
+		break;
+	case 'l':
+		settle(d, ANSWER_DEFER, SCOPE_ONCE);
+		break;
 	case '?':
 		show_list(d, ask_help);
 		break;
@@ -360,6 +452,7 @@ static bool answer_key(struct dialogue *d, char key)
 		show_list(d, ask_whole);
 		break;
 	}
+	ask_reason(d);
 	return true;
 }
 
@@ -384,10 +477,14 @@ static void conclude(struct dialogue *d)
 		buffer_add_text(&text, "\nno longer asked: who wanted it is gone");
 	else if (answer->kind == ANSWER_ABORT)
 		buffer_add_text(&text, "abort");
+	else if (answer->kind == ANSWER_DEFER)
+		buffer_add_text(&text, "later");
 	else if (answer->kind == ANSWER_DENY)
 		buffer_add_text(&text, answer->scope == SCOPE_ALWAYS	? "never again"
 				       : answer->scope == SCOPE_SESSION ? "no, for the session"
 									: "no");
+	else if (answer->monitor)
+		buffer_add_text(&text, "yes, once, watched");
 	else if (answer->unsandboxed)
 		buffer_add_text(&text, "yes, without the sandbox");
 	else if (answer->scope == SCOPE_TIME)
@@ -404,41 +501,10 @@ static void conclude(struct dialogue *d)
 	say(d, buffer_text(&text));
 }
 
-/* "login@pts/3". The user's name is the one that goes with the uid: variables can be set by anyone,
- * and a static program does not look further than the file. */
-static char *answered_by(int fd)
-{
-	FILE *users = fopen("/etc/passwd", "re");
-	struct passwd *user = NULL;
-	_cleanup_buffer_ struct buffer by = {0};
-	char name[TTY_NAME];
-
-	while (users && (user = fgetpwent(users)) && user->pw_uid != getuid())
-		;
-	if (user)
-		buffer_add_text(&by, user->pw_name);
-	else
-		buffer_printf(&by, "%u", getuid());
-	if (users)
-		fclose(users);
-	if (fd >= 0) {
-		tty_name(fd, name);
-		buffer_printf(&by, "@%s", name);
-	}
-	return buffer_steal(&by);
-}
-
-char *approver_name(void)
-{
-	_cleanup_close_ int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-
-	return answered_by(fd);
-}
-
 void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *ret_answer)
 {
 	const char *no_colour = getenv("NO_COLOR");
-	struct dialogue d = {.shown = *ask, .answer = ret_answer};
+	struct dialogue d = {.shown = *ask, .asked = ask->grants, .answer = ret_answer};
 	_cleanup_close_ int turn = -1;
 
 	*ret_answer = (struct answer){.kind = ANSWER_NOBODY, .extent = ask->extent};
@@ -448,7 +514,7 @@ void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *
 		return;
 	if (d.over) {
 		if (ret_answer->kind != ANSWER_NOBODY)
-			ret_answer->by = answered_by(fd);
+			ret_answer->by = approver_name_at(fd);
 		return;
 	}
 	d.styled = !d.tty.dumb && !(no_colour && *no_colour);
@@ -462,7 +528,7 @@ void ask_on(int fd, const struct ask *ask, uint64_t patience_ns, struct answer *
 		} while (key != 0 && !answer_key(&d, key));
 	}
 	if (ret_answer->kind != ANSWER_NOBODY)
-		ret_answer->by = answered_by(fd);
+		ret_answer->by = approver_name_at(fd);
 	keep_domains(&d);
 	conclude(&d);
 	tty_give_back(&d.tty);

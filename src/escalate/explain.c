@@ -33,12 +33,46 @@ static bool is_answered(const struct denial *denial)
 	return denial->answer && strcmp(denial->answer, "none") != 0;
 }
 
+void unsaid_add(struct unsaid *unsaid, const char *operation, const char *object, const char *why)
+{
+	list_add_printf(&unsaid->what, "%s %s", operation, object);
+	list_add(&unsaid->why, why);
+}
+
+static const char *who_refused(const struct unsaid *unsaid, const struct denial *denial)
+{
+	size_t length = strlen(denial->operation);
+
+	for (size_t i = 0; i < unsaid->what.count; i++) {
+		const char *what = unsaid->what.items[i];
+
+		if (strncmp(what, denial->operation, length) == 0 && what[length] == ' ' &&
+		    strcmp(what + length + 1, denial->object) == 0)
+			return unsaid->why.items[i];
+	}
+	return "a person said no";
+}
+
+/* Where no flag would help: within an agent's safe mode, and within a token. */
+static bool bounds_of(const struct request *request, const struct result *result,
+		      struct buffer *ret_why)
+{
+	if (result->incident)
+		buffer_printf(ret_why, "the agent is in safe mode: ward incidents show %s",
+			      result->incident);
+	else if (request->token)
+		buffer_add_text(ret_why, "the token does not permit it: ward token show");
+	return ret_why->length;
+}
+
 /* A command that failed after something was refused to it most likely failed because of it; which
  * and how to permit it is known exactly, whatever it printed. */
-void explain_denials(const struct request *request, const struct list *never, struct result *result,
+void explain_denials(const struct request *request, const struct list *never,
+		     const struct unsaid *unsaid, struct result *result,
 		     const struct attempt *attempt, struct list *notices)
 {
-	_cleanup_buffer_ struct buffer what = {0}, flag = {0};
+	_cleanup_buffer_ struct buffer what = {0}, flag = {0}, why = {0};
+	bool bounded = bounds_of(request, result, &why);
 	const char *workspace = request->workspace;
 	bool failed = result->exit_code != 0 || result->signal;
 	size_t shown = 0, beyond = 0;
@@ -58,9 +92,12 @@ void explain_denials(const struct request *request, const struct list *never, st
 		buffer_done(&flag);
 		hint_describe(denial, &what);
 		if (is_answered(denial) && strcmp(denial->answer, "denied") == 0)
-			list_add_printf(notices, "refused: %s; a person said no",
-					buffer_text(&what));
-		else if (!path_is_among(denial->object, never) &&
+			list_add_printf(notices, "refused: %s; %s", buffer_text(&what),
+					who_refused(unsaid, denial));
+		else if (bounded && !is_said(denial))
+			list_add_printf(notices, "refused: %s; %s", buffer_text(&what),
+					buffer_text(&why));
+		else if (!bounded && !path_is_among(denial->object, never) &&
 			 hint_flag(denial, workspace, &flag))
 			list_add_printf(notices, "refused: %s; to allow: %s", buffer_text(&what),
 					buffer_text(&flag));
@@ -76,14 +113,16 @@ void explain_denials(const struct request *request, const struct list *never, st
 			     buffer_text(&what));
 			if (flag.length)
 				error_hint(&result->error, "to allow it: %s", buffer_text(&flag));
+			else if (bounded)
+				error_hint(&result->error, "%s", buffer_text(&why));
 		}
 	}
 	if (beyond)
 		list_add_printf(notices, "and %zu more; ward show %s", beyond, result->run);
 	/* Where reads are not traced, whether a mask was met is not known; a command that failed by
 	 * itself may have met one. */
-	for (size_t i = 0;
-	     failed && !attempt->traced && result->exit_code < 128 && i < attempt->masks.count;
+	for (size_t i = 0; failed && !bounded && !attempt->traced && result->exit_code < 128 &&
+			   i < attempt->masks.count;
 	     i++) {
 		if (!path_is_under(attempt->masks.items[i], workspace) ||
 		    path_is_among(attempt->masks.items[i], never))
@@ -136,7 +175,7 @@ int explain_missing(const struct attempt *attempt, const struct list *never,
 }
 
 void explain_mark(struct attempt *attempt, const struct list *never, const struct list *permissions,
-		  const char *answer)
+		  const char *answer, const char *why, struct unsaid *unsaid)
 {
 	bool all = list_has(permissions, "unsandboxed");
 
@@ -147,7 +186,11 @@ void explain_mark(struct attempt *attempt, const struct list *never, const struc
 							  ? NULL
 							  : hint_permission(denial, &broad);
 
-		if (is_wards(denial) && (all || (permission && list_has(permissions, permission))))
-			denial->answer = (char *)answer;
+		if (!is_wards(denial) ||
+		    !(all || (permission && list_has(permissions, permission))))
+			continue;
+		denial->answer = (char *)answer;
+		if (why)
+			unsaid_add(unsaid, denial->operation, denial->object, why);
 	}
 }

@@ -150,6 +150,12 @@ bool hint_flag(const struct denial *denial, const char *workspace, struct buffer
 	if (object[0] != '/' || path_is_beyond(object))
 		return false;
 	path = writable_for(object);
+	/* A whole home for one name in it is more than was missing. */
+	if (strcmp(path, object) != 0 && hint_is_broad(path)) {
+		buffer_add_text(text, "--make ");
+		escape_for_shell(text, object);
+		return true;
+	}
 	buffer_add_text(text, "--write ");
 	escape_for_shell(text, path);
 	return true;

@@ -24,7 +24,9 @@ int answer_keep(const struct answer *answer, const struct ask *question,
 		.by = copy(answer->by),
 		.reason = copy(answer->reason),
 		.command = copy(question->command),
+		.agent = copy(question->agent),
 		.expires = answer->expires,
+		.uses = answer->kind == ANSWER_APPROVE ? answer->uses : 0,
 	};
 	int r;
 

@@ -40,6 +40,13 @@ void add_block(struct lines *lines, enum style style, const char *text);
 
 /* One labelled text; nothing where there is none. */
 void add_field(struct lines *lines, const char *label, enum wrap wrap, const char *text);
+/* What a model says, as such; and beside a risk that it made greater, ward's own. */
+void add_opinion(struct lines *lines, const struct ask *ask);
+void add_own_risk(struct buffer *text, const struct ask *ask);
+/* What became of the like, in a line; and all that is known around the question. */
+void add_past(struct lines *lines, const struct ask *ask);
+void add_details(struct lines *lines, const struct ask *ask);
+void ask_details(const struct ask *ask, unsigned columns, bool colour, struct list *ret_lines);
 /* The beginning of the code, or all of it. */
 void add_code(struct lines *lines, const struct ask *ask, bool whole);
 /* There is more of it than its beginning. */

@@ -1,177 +1,213 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ID is the question, locked by whoever waits; ID.answer the answer, made by the first who gives
- * one; ID.wake a pipe that tells of it. All three go with the one who waits, or with the next who
- * looks. */
-#include "queue.h"
+/* The side of those who ask: a question is put, and waited for. */
 #include "../base/id.h"
 #include "../base/io.h"
 #include "../base/units.h"
+#include "../decide/tiers.h"
+#include "../request/request.h"
 #include "ask_json.h"
+#include "queue_parts.h"
+#include "route.h"
 #include "terminal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sodium.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #define WATCHED ".watched"
 
 enum {
-	FILE_MOST = 16 << 20,
-	ENTRIES_MOST = 10000,
 	GLANCE_MS = 100,
-	REST_SECONDS = 60,
-	NAME_ROOM = ID_TEXT + 16
+	SELDOM_MS = 1000,
+	WATCHED_SECONDS = 30 * 60, /* that one who looks may take */
+	CLOSING_MOST = 20,	   /* things that are no answers lie in the way */
 };
 
-static int open_directory(const char *state, bool make, int *ret_fd)
+/* The next question is the one that outlives us. */
+static bool queue_lasts(const struct queue *queue)
 {
-	_cleanup_free_ char *path = NULL;
-	int r = 0;
-
-	if (asprintf(&path, "%s/asks", state) < 0)
-		abort();
-	if (make)
-		r = make_directories(path, 0700);
-	*ret_fd = r < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return r < 0 ? r : *ret_fd < 0 ? -errno : 0;
+	return queue->ticket && queue->id && !queue->asked;
 }
 
-static void name_of(const char *id, const char *part, char name[static NAME_ROOM])
+/* When nobody waits any more; "": as long as somebody watches. */
+static void end_text(const struct queue *queue, char until[static TIME_TEXT])
 {
-	snprintf(name, NAME_ROOM, "%s%s", id, part);
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += (time_t)(queue->patience_ns / 1000000000);
+	time_text_of(&end, until);
+	if (!queue->patience_ns)
+		until[0] = '\0';
 }
 
-static bool is_id(const char *text)
+/* A question does not show all that its run was given: by a yes to one that looks the same, a run
+ * with the whole network or a socket would start like one without. */
+static json_t *likeness(const struct request *request)
 {
-	return strlen(text) == ID_TEXT - 1 &&
-	       strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz") == ID_TEXT - 1;
-}
+	json_t *object = request_to_json(request);
+	_cleanup_free_ char *hash = NULL;
 
-/* Of all that the question says, and of the number that no other has. Caller frees. */
-static char *hash_of(json_t *ask, const char *nonce)
-{
-	_cleanup_free_ char *text = json_dumps(ask, JSON_COMPACT | JSON_SORT_KEYS);
-	unsigned char hash[crypto_hash_sha256_BYTES];
-	crypto_hash_sha256_state state;
-	char *hex = malloc(2 * sizeof(hash) + 1);
-
-	if (!text || !hex)
-		abort();
-	crypto_hash_sha256_init(&state);
-	crypto_hash_sha256_update(&state, (const unsigned char *)nonce, strlen(nonce) + 1);
-	crypto_hash_sha256_update(&state, (const unsigned char *)text, strlen(text));
-	crypto_hash_sha256_final(&state, hash);
-	return sodium_bin2hex(hex, 2 * sizeof(hash) + 1, hash, sizeof(hash));
+	json_object_del(object, "call_id");
+	json_object_del(object, "turn");
+	json_object_del(object, "wait");
+	hash = asks_hash(object, "");
+	json_decref(object);
+	return json_string(hash);
 }
 
 static json_t *make_entry(const struct queue *queue, json_t *ask)
 {
 	char now[TIME_TEXT], until[TIME_TEXT], nonce[ID_TEXT];
 	_cleanup_free_ char *hash = NULL;
-	struct timespec end;
+	json_t *entry;
 
-	clock_gettime(CLOCK_REALTIME, &end);
-	end.tv_sec += (time_t)(queue->patience_ns / 1000000000);
 	time_text(now);
-	time_text_of(&end, until);
-	if (!queue->patience_ns) /* as long as somebody watches */
-		until[0] = '\0';
+	end_text(queue, until);
 	id_make(nonce);
-	hash = hash_of(ask, nonce);
-	return json_pack("{s:O, s:s, s:s, s:s, s:s, s:s, s:O}", "id", json_object_get(ask, "id"),
-			 "run", queue->run ? queue->run : "", "since", now, "until", until, "nonce",
-			 nonce, "hash", hash, "ask", ask);
-}
+	hash = asks_hash(ask, nonce);
+	entry = json_pack("{s:O, s:s, s:s, s:s, s:s, s:s, s:O}", "id", json_object_get(ask, "id"),
+			  "run", queue->run ? queue->run : "", "since", now, "until", until,
+			  "nonce", nonce, "hash", hash, "ask", ask);
+	if (asks_route(entry)) {
+		struct moment begun;
 
-/* Whole or not at all, and nobody sees it before it is locked. */
-static int put_entry(int directory, const char *id, json_t *entry, int *ret_lock, int *ret_wake)
-{
-	_cleanup_free_ char *text = json_dumps(entry, JSON_COMPACT);
-	char wake[NAME_ROOM], new[NAME_ROOM];
-	int r = text ? 0 : -ENOMEM;
-
-	name_of(id, ".wake", wake);
-	name_of(id, ".new", new);
-	*ret_lock = *ret_wake = -1;
-	if (r == 0 && mkfifoat(directory, wake, 0600) < 0)
-		r = -errno;
-	if (r == 0 &&
-	    (*ret_wake = openat(directory, wake, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)) < 0)
-		r = -errno;
-	if (r == 0 &&
-	    (*ret_lock = openat(directory, new,
-				O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) < 0)
-		r = -errno;
-	if (r == 0 && flock(*ret_lock, LOCK_EX | LOCK_NB) < 0)
-		r = -errno;
-	if (r == 0)
-		r = write_all(*ret_lock, text, strlen(text));
-	if (r == 0 && (fsync(*ret_lock) < 0 || renameat(directory, new, directory, id) < 0))
-		r = -errno;
-	if (r < 0)
-		(void)unlinkat(directory, new, 0);
-	return r;
-}
-
-static void remove_entry(int directory, const char *id)
-{
-	static const char *const parts[] = {"", ".answer", ".wake"};
-	char name[NAME_ROOM];
-
-	for (size_t i = 0; i < ELEMENTS(parts); i++) {
-		name_of(id, parts[i], name);
-		(void)unlinkat(directory, name, 0);
+		moment_now(&begun);
+		json_object_set_new(entry, "begun", moment_to_json(&begun));
 	}
+	if (queue->request)
+		json_object_set_new(entry, "likeness", likeness(queue->request));
+	if (queue->ticket)
+		json_object_set_new(entry, "ticket", json_string(queue->ticket));
+	if (queue_lasts(queue))
+		json_object_set_new(entry, "lasts", json_true());
+	return entry;
 }
 
-static json_t *read_object(int directory, const char *name)
+/* True if it holds. Of a question that has a route a yes is no answer: the votes are. */
+static bool read_answer(int directory, json_t *entry, const struct ask *ask, json_t *object,
+			struct answer *ret_answer)
 {
-	_cleanup_free_ char *text = NULL;
-	size_t length;
-	struct stat st;
-
-	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
-	    read_file(directory, name, FILE_MOST, &text, &length) < 0)
-		return NULL;
-	return json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
+	if (!asks_is_bound(object, entry))
+		return false;
+	if (asks_route(entry) && json_is_true(json_object_get(object, "votes")))
+		return votes_take(directory, entry, ask->vetting, /* closed= */ true, ret_answer);
+	if (answer_from_json(json_object_get(object, "answer"), json_object_get(entry, "ask"),
+			     ret_answer, NULL) < 0)
+		return false;
+	if (!asks_route(entry) || ret_answer->kind != ANSWER_APPROVE)
+		return true;
+	answer_done(ret_answer);
+	return false;
 }
 
 /* True if there is one, and it is to this very question. What is not is removed, whatever it is: it
  * would stand in the way of one that is, and the question stands. */
-static bool take_answer(int directory, json_t *entry, struct answer *ret_answer)
+static bool take_answer(int directory, json_t *entry, const struct ask *ask,
+			struct answer *ret_answer)
 {
 	const char *id = json_string_value(json_object_get(entry, "id"));
-	char name[NAME_ROOM];
+	char name[ASKS_NAME];
 	json_t *object;
 	bool holds;
 
-	name_of(id, ".answer", name);
-	if (faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+	if (!asks_has_answer(directory, entry))
+		return asks_route(entry) && votes_take(directory, entry, ask->vetting,
+						       /* closed= */ false, ret_answer);
+	asks_name(id, ".answer", name);
+	object = asks_read(directory, name);
+	if (json_is_true(json_object_get(entry, "lasts")) && asks_defers(object)) {
+		json_decref(object);
+		(void)unlinkat(directory, name, 0); /* that is what it does */
 		return false;
-	object = read_object(directory, name);
-	holds = json_equal(json_object_get(object, "nonce"), json_object_get(entry, "nonce")) &&
-		json_equal(json_object_get(object, "hash"), json_object_get(entry, "hash")) &&
-		answer_from_json(json_object_get(object, "answer"), json_object_get(entry, "ask"),
-				 ret_answer, NULL) == 0;
+	}
+	holds = read_answer(directory, entry, ask, object, ret_answer);
 	if (!holds && unlinkat(directory, name, 0) < 0)
 		(void)unlinkat(directory, name, AT_REMOVEDIR);
 	json_decref(object);
 	return holds;
 }
 
-static void wait_a_moment(int wake, const struct meanwhile *meanwhile)
+/* True if a yes to either is a yes to the other. What else a question says may change with the
+ * day. */
+static bool means_the_same(json_t *one, json_t *other)
 {
-	struct pollfd fds[] = {{wake, POLLIN, 0}, {meanwhile ? meanwhile->fd : -1, POLLIN, 0}};
+	static const char *const keys[] = {
+		"id",	   "kind",	  "command",	 "cwd",	       "agent",
+		"session", "grants",	  "operation",	 "code",       "domains",
+		"covers",  "always_rule", "always_file", "never_rule", "route",
+	};
+
+	for (size_t i = 0; i < ELEMENTS(keys); i++) {
+		json_t *a = json_object_get(one, keys[i]), *b = json_object_get(other, keys[i]);
+
+		if (a != b && !json_equal(a, b))
+			return false;
+	}
+	return true;
+}
+
+/* It says from now on whose it is, and how long it waits. */
+static void take_over(const struct queue *queue, json_t *entry)
+{
+	char until[TIME_TEXT];
+
+	if (!json_is_object(entry) || json_is_true(json_object_get(entry, "lasts")))
+		return;
+	end_text(queue, until);
+	json_object_set_new(entry, "until", json_string(until));
+	json_object_set_new(entry, "ticket", json_string(queue->ticket));
+	json_object_set_new(entry, "lasts", json_true());
+}
+
+/* A question that stands since before we came keeps its number and what was answered to it, if it
+ * is the same; else what is left of it goes. */
+static json_t *find_standing(int directory, const struct queue *queue, const char *id,
+			     json_t *question)
+{
+	json_t *entry = asks_read(directory, id), *ask = json_object_get(entry, "ask");
+	const char *nonce = json_string_value(json_object_get(entry, "nonce"));
+	_cleanup_free_ char *hash = ask && nonce ? asks_hash(ask, nonce) : NULL;
+
+	if (hash && means_the_same(ask, question) &&
+	    strcmp(hash, json_string_value(json_object_get(entry, "hash"))
+				 ? json_string_value(json_object_get(entry, "hash"))
+				 : "") == 0) {
+		take_over(queue, entry);
+		return entry;
+	}
+	json_decref(entry);
+	asks_remove(directory, id);
+	return NULL;
+}
+
+/* Readable as long as one of the signals that end a question is pending; they stay so. */
+static int open_stops(void)
+{
+	static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+	sigset_t stops;
+
+	sigemptyset(&stops);
+	for (size_t i = 0; i < ELEMENTS(numbers); i++)
+		sigaddset(&stops, numbers[i]);
+	return signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* A question may wait for days, with many others: it looks up seldom where nothing else can happen
+ * than what wakes it. */
+static void wait_a_moment(int wake, int stops, bool seldom, const struct meanwhile *meanwhile)
+{
+	struct pollfd fds[] = {
+		{wake, POLLIN, 0}, {meanwhile ? meanwhile->fd : -1, POLLIN, 0}, {stops, POLLIN, 0}};
 	char data[64];
 
-	if (poll(fds, ELEMENTS(fds), GLANCE_MS) <= 0)
+	if (poll(fds, ELEMENTS(fds), seldom && stops >= 0 ? SELDOM_MS : GLANCE_MS) <= 0)
 		return;
 	if (fds[0].revents)
 		(void)!read(wake, data, sizeof(data));
@@ -197,7 +233,7 @@ int queue_watch(const char *state, int *ret_fd, struct error **ret_error)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 	_cleanup_close_ int directory = -1;
-	int r = open_directory(state, /* make= */ true, &directory), fd = -1;
+	int r = asks_open(state, /* make= */ true, &directory), fd = -1;
 
 	if (r == 0 &&
 	    (fd = openat(directory, WATCHED,
@@ -213,10 +249,21 @@ int queue_watch(const char *state, int *ret_fd, struct error **ret_error)
 	return 0;
 }
 
-static bool is_over(const struct queue *queue, uint64_t since)
+/* By a clock that nobody sets, and that goes on while the machine sleeps. */
+static uint64_t ns_since(const struct moment *since)
 {
-	return queue->patience_ns ? monotonic_ns() >= since + queue->patience_ns
-				  : !is_watched(queue->state);
+	struct moment now;
+
+	moment_now(&now);
+	return moment_ns_between(since, &now);
+}
+
+static bool is_over(const struct queue *queue, const struct moment *since)
+{
+	uint64_t patience =
+		queue->patience_ns ? queue->patience_ns : WATCHED_SECONDS * 1000000000ull;
+
+	return ns_since(since) >= patience || (!queue->patience_ns && !is_watched(queue->state));
 }
 
 static int put(void *data, const struct ask *ask, struct answer *ret_answer,
@@ -224,28 +271,77 @@ static int put(void *data, const struct ask *ask, struct answer *ret_answer,
 {
 	struct queue *queue = data;
 	const struct meanwhile *meanwhile = ask->meanwhile;
-	uint64_t since = monotonic_ns();
-	_cleanup_close_ int directory = -1, lock = -1, wake = -1;
-	json_t *question, *entry;
-	char id[ID_TEXT];
+	struct moment since;
+	struct objection objection = {monotonic_ns(), 0, ask->objection_ns, queue->patience_ns};
+	_cleanup_free_ char *seen_by = NULL;
+	_cleanup_close_ int directory = -1, lock = -1, wake = -1, stops = open_stops();
+	bool lasts = queue_lasts(queue);
+	json_t *question, *entry = NULL;
+	char id[ID_TEXT], name[ASKS_NAME];
 	int r;
 
 	*ret_answer = (struct answer){.kind = ANSWER_NOBODY};
+	moment_now(&since);
 	id_make(id);
+	if (lasts)
+		snprintf(id, sizeof(id), "%s", queue->id);
 	question = ask_to_json(ask, id);
-	entry = make_entry(queue, question);
-	r = open_directory(queue->state, /* make= */ true, &directory);
+	r = asks_open(queue->state, /* make= */ true, &directory);
+	if (r == 0 && lasts)
+		entry = find_standing(directory, queue, id, question);
+	if (r == 0 && !entry)
+		entry = make_entry(queue, question);
+	if (r == 0 && asks_route(entry))
+		r = votes_open(directory, id);
+	/* One that stands is put there again, because it says now whose it is. */
 	if (r == 0)
-		r = put_entry(directory, id, entry, &lock, &wake);
-	while (r == 0 && !take_answer(directory, entry, ret_answer)) {
+		r = asks_put(directory, id, entry, &lock, &wake);
+	queue->asked |= lasts;
+	while (r == 0 && !take_answer(directory, entry, ask, ret_answer)) {
+		if (lasts && faccessat(directory, id, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
+			/* Somebody took it for one whose asker is gone. */
+			close_fd(&lock);
+			close_fd(&wake);
+			r = asks_put(directory, id, entry, &lock, &wake);
+			if (r == 0 && asks_route(entry))
+				r = votes_open(directory, id);
+			continue;
+		}
 		if (meanwhile && meanwhile->obsolete(meanwhile->data))
 			break;
-		if (told_to_stop() || is_over(queue, since))
+		if (told_to_stop())
 			break;
-		wait_a_moment(wake, meanwhile);
+		if (ask->objection_ns
+			    ? asks_take_silence(directory, entry, &objection, &seen_by, ret_answer)
+			    : is_over(queue, &since))
+			break;
+		if (queue->terminal && asks_route(entry) &&
+		    routed_prompt(queue, ask, directory, entry, ret_answer))
+			break;
+		wait_a_moment(wake, stops, lasts && !meanwhile && !ask->objection_ns, meanwhile);
 	}
-	if (directory >= 0)
-		remove_entry(directory, id);
+	if (r == 0 && ret_answer->kind == ANSWER_NOBODY && (!lasts || is_over(queue, &since))) {
+		/* Who answers at the last moment was first, and that counts, or hears that it is
+		 * too late. */
+		for (int i = 0; i < CLOSING_MOST && !asks_close(directory, entry); i++)
+			if (take_answer(directory, entry, ask, ret_answer))
+				break;
+		if (lasts)
+			(void)unlinkat(directory, id, 0);
+	}
+	asks_name(id, ".answer", name);
+	if (r == 0 && ret_answer->kind != ANSWER_NOBODY)
+		asks_mark_taken(directory, name);
+	if (ret_answer->kind == ANSWER_NOBODY)
+		ret_answer->waited_ns = queue->age_ns + ns_since(&since);
+	if (r == 0 && !ret_answer->question)
+		ret_answer->question = strdup(id);
+	if (ret_answer->kind == ANSWER_DEFER && ask->kind != ASK_IN_PLACE) {
+		queue->held = STEAL_FD(lock);
+		queue->held_id = strdup(id);
+	} else if (directory >= 0 && !lasts) {
+		asks_remove(directory, id);
+	}
 	json_decref(question);
 	json_decref(entry);
 	if (r == 0)
@@ -267,195 +363,48 @@ static void tell(void *data, const char *text)
 	(void)text; /* nobody looks: it is among the warnings of the result as well */
 }
 
+void queue_release(struct queue *queue, bool stands)
+{
+	if (queue->held_id && !stands)
+		queue_drop(queue->state, queue->held_id);
+	if (queue->held_id)
+		close_fd(&queue->held);
+	free(queue->told);
+	queue->told = NULL;
+	free(queue->held_id);
+	queue->held_id = NULL;
+}
+
+void queue_hand_over(const char *state, const char *id, const char *ticket, uint64_t patience_ns)
+{
+	const struct queue queue = {.state = state, .ticket = ticket, .patience_ns = patience_ns};
+	_cleanup_close_ int directory = -1, lock = -1, wake = -1;
+	char name[ASKS_NAME];
+	json_t *entry;
+
+	if (!id_is_one(id) || asks_open(state, /* make= */ false, &directory) < 0)
+		return;
+	entry = asks_read(directory, id);
+	if (entry) {
+		take_over(&queue, entry);
+		/* Until now nobody could say anything else to it. */
+		if (asks_put(directory, id, entry, &lock, &wake) == 0) {
+			asks_name(id, ".answer", name);
+			(void)unlinkat(directory, name, 0);
+		}
+	}
+	json_decref(entry);
+}
+
+void queue_drop(const char *state, const char *id)
+{
+	_cleanup_close_ int directory = -1;
+
+	if (id_is_one(id) && asks_open(state, /* make= */ false, &directory) == 0)
+		asks_remove(directory, id);
+}
+
 struct approver queue_approver(struct queue *queue)
 {
-	return (struct approver){is_there, put, tell, queue};
-}
-
-/* The question, if whoever asked still waits; else what is left of it is removed. */
-static json_t *look(int directory, const char *id)
-{
-	/* Anything may lie there under such a name; nothing may keep us waiting. */
-	_cleanup_close_ int fd =
-		openat(directory, id, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
-	struct stat st;
-	json_t *entry;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return NULL;
-	if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
-		remove_entry(directory, id);
-		return NULL;
-	}
-	entry = read_object(directory, id);
-	if (entry && (!json_string_value(json_object_get(entry, "id")) ||
-		      strcmp(json_string_value(json_object_get(entry, "id")), id) != 0 ||
-		      !json_is_object(json_object_get(entry, "ask")))) {
-		json_decref(entry);
-		entry = NULL;
-	}
-	return entry;
-}
-
-static int compare(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Parts of a question whose asker was killed before it stood. */
-static void remove_rest(int directory, const char *name)
-{
-	_cleanup_free_ char *id = strndup(name, ID_TEXT - 1);
-	struct stat st;
-
-	if (id && is_id(id) && faccessat(directory, id, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
-	    fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    st.st_mtime + REST_SECONDS < time(NULL))
-		(void)unlinkat(directory, name, 0);
-}
-
-static int list_ids(int directory, struct list *ret_ids)
-{
-	int copy = fcntl(directory, F_DUPFD_CLOEXEC, 3);
-	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
-	struct dirent *entry;
-
-	if (!entries) {
-		close_fd(&copy);
-		return -errno;
-	}
-	for (int i = 0; i < ENTRIES_MOST && (entry = readdir(entries)); i++)
-		if (is_id(entry->d_name))
-			list_add(ret_ids, entry->d_name);
-		else
-			remove_rest(directory, entry->d_name);
-	closedir(entries);
-	if (ret_ids->count)
-		qsort(ret_ids->items, ret_ids->count, sizeof(*ret_ids->items), compare);
-	return 0;
-}
-
-int queue_list(const char *state, void (*show)(void *data, json_t *entry), void *data,
-	       struct error **ret_error)
-{
-	_cleanup_close_ int directory = -1;
-	_cleanup_list_ struct list ids = {0};
-	int r = open_directory(state, /* make= */ false, &directory);
-
-	if (r == -ENOENT)
-		return 0;
-	if (r == 0)
-		r = list_ids(directory, &ids);
-	if (r < 0)
-		return fail_errno(ret_error, E_ENGINE, -r, "looking into %s/asks", state);
-	for (size_t i = 0; i < ids.count; i++) {
-		json_t *entry = look(directory, ids.items[i]);
-
-		if (entry)
-			show(data, entry);
-		json_decref(entry);
-	}
-	return 0;
-}
-
-struct found {
-	const char *id;
-	json_t *entry;
-	unsigned count;
-};
-
-static void note_found(void *data, json_t *entry)
-{
-	struct found *found = data;
-	const char *id = json_string_value(json_object_get(entry, "id"));
-
-	if (strncmp(id, found->id, strlen(found->id)) != 0)
-		return;
-	found->count++;
-	json_decref(found->entry);
-	found->entry = json_incref(entry);
-}
-
-int queue_find(const char *state, const char *id, size_t least, json_t **ret_entry,
-	       struct error **ret_error)
-{
-	struct found found = {.id = id};
-	int r = queue_list(state, note_found, &found, ret_error);
-
-	if (r == 0 && found.count == 1 && *id && strlen(id) >= least) {
-		*ret_entry = found.entry;
-		return 0;
-	}
-	json_decref(found.entry);
-	if (r < 0)
-		return r;
-	if (found.count == 1 && *id) {
-		fail(ret_error, E_INPUT, "what is asked next may begin with '%s', too", id);
-		return error_hint(ret_error, "give the whole id, or %zu characters of it", least);
-	}
-	if (found.count > 1)
-		fail(ret_error, E_INPUT, "%u questions begin with '%s'", found.count, id);
-	else
-		fail(ret_error, E_INPUT, "no question '%s' waits for an answer", id);
-	return error_hint(ret_error, "`ward pending` lists them");
-}
-
-/* Whoever makes the file has answered; it is whole when it has its name. */
-static int put_answer(int directory, const char *id, json_t *object)
-{
-	_cleanup_free_ char *text = json_dumps(object, JSON_COMPACT);
-	_cleanup_close_ int fd = openat(directory, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
-	char name[NAME_ROOM], path[64];
-	int r = fd < 0 ? -errno : text ? write_all(fd, text, strlen(text)) : -ENOMEM;
-
-	name_of(id, ".answer", name);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (r == 0 &&
-	    (fsync(fd) < 0 || linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW) < 0))
-		r = -errno;
-	return r;
-}
-
-static void wake(int directory, const char *id)
-{
-	char name[NAME_ROOM];
-	struct stat st;
-	int fd;
-
-	name_of(id, ".wake", name);
-	fd = openat(directory, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)) /* and no name of a file */
-		(void)!write(fd, "", 1);
-	close_fd(&fd);
-}
-
-int queue_answer(const char *state, json_t *entry, json_t *answer, struct error **ret_error)
-{
-	const char *id = json_string_value(json_object_get(entry, "id"));
-	_cleanup_close_ int directory = -1;
-	_cleanup_answer_ struct answer checked = {0};
-	json_t *object, *now;
-	int r = answer_from_json(answer, json_object_get(entry, "ask"), &checked, ret_error);
-
-	if (r < 0)
-		return r;
-	r = open_directory(state, /* make= */ false, &directory);
-	if (r < 0)
-		return fail_errno(ret_error, E_ENGINE, -r, "opening %s/asks", state);
-	now = look(directory, id);
-	if (!now || !json_equal(now, entry)) {
-		json_decref(now);
-		return fail(ret_error, E_INPUT, "nobody waits for an answer to %s any more", id);
-	}
-	json_decref(now);
-	object = json_pack("{s:O, s:O, s:O}", "nonce", json_object_get(entry, "nonce"), "hash",
-			   json_object_get(entry, "hash"), "answer", answer);
-	r = put_answer(directory, id, object);
-	json_decref(object);
-	if (r == -EEXIST)
-		return fail(ret_error, E_INPUT, "%s was answered already", id);
-	if (r < 0)
-		return fail_errno(ret_error, E_ENGINE, -r, "answering %s", id);
-	wake(directory, id);
-	return 0;
+	return (struct approver){is_there, put, tell, queue, .queued = true};
 }

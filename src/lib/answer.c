@@ -92,7 +92,8 @@ static json_t *value_of(const char *key, const char *value)
 
 int ward_answer_set(ward_answer *answer, const char *key, const char *value, ward_error **ret_error)
 {
-	static const char *const known[] = {"scope", "seconds", "extent", "unsandboxed", "reason"};
+	static const char *const known[] = {"scope",	   "seconds", "extent",
+					    "unsandboxed", "monitor", "reason"};
 	bool found = false;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known) && key; i++)
@@ -114,14 +115,15 @@ int ward_answer_add(ward_answer *answer, const char *key, const char *value, war
 {
 	json_t *list;
 
-	if (!answer || !key || strcmp(key, "domains") != 0 || !value)
+	if (!answer || !key || !value ||
+	    (strcmp(key, "domains") != 0 && strcmp(key, "grants") != 0))
 		return give_error(ret_error, "usage", NULL, "an answer has no list '%s'",
 				  key ? key : "");
 	list = json_object_get(answer->object, key);
 	if (!list && json_object_set_new(answer->object, key, list = json_array()) < 0)
 		return out_of_memory(ret_error);
 	if (json_array_append_new(list, json_string(value)) < 0)
-		return give_error(ret_error, "usage", NULL, "a host is UTF-8");
+		return give_error(ret_error, "usage", NULL, "what an answer lists is UTF-8");
 	return 0;
 }
 

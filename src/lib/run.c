@@ -41,11 +41,11 @@ static json_t *failure_result(const char *kind, const char *message, const char 
 				      "io_read_kb", 0, "io_write_kb", 0, "processes", 0);
 
 	return json_pack("{s:n, s:s, s:s, s:i, s:n, s:b, s:n, s:i, s:s, s:s, s:s, s:b, s:[], s:[], "
-			 "s:o, s:[], s:o}",
+			 "s:o, s:[], s:n, s:o}",
 			 "run", "verdict", "deny", "source", "default", "exit_code", -1, "signal",
 			 "timed_out", 0, "limit", "duration_ms", 0, "stdout", "", "stderr", message,
 			 "aggregated_output", message, "truncated", 0, "decisions", "attempts",
-			 "resources", resources, "sandbox_warnings", "error", error);
+			 "resources", resources, "sandbox_warnings", "ticket", "error", error);
 }
 
 json_t *failure_message(const ward_run *run, const char *kind, const char *message,

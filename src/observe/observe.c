@@ -148,6 +148,25 @@ bool still_waiting(struct observer *observer, uint64_t id)
 	return ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
+void witness_tell(const struct observer *observer, pid_t tid, const char *operation,
+		  const char *object)
+{
+	const struct witness *witness = observer->observed->witness;
+	char program[32];
+
+	if (!witness)
+		return;
+	caller_name(tid, program);
+	witness->saw(witness->data, program, tid, operation, object);
+}
+
+bool warden_agrees(const struct observer *observer, const struct denial *denial)
+{
+	const struct warden *warden = observer->observed->warden;
+
+	return !warden || !denial || warden->refused(warden->data, denial);
+}
+
 void refuse(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
 	    const char *operation, const char *object, const char *rule, int error)
 {
@@ -161,7 +180,8 @@ void refuse(struct observer *observer, const struct seccomp_notif *call, const s
 			    *program ? program : NULL);
 	if (denial && observer->settling)
 		denial->answer = (char *)observer->settling;
-	answer(observer, call->id, error);
+	if (warden_agrees(observer, denial))
+		answer(observer, call->id, error);
 }
 
 /* A caller that comes again and again is served fastest on its own processor; with several at work
@@ -301,7 +321,8 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 					     .texts = observed->texts,
 					     .root = observed->root,
 					     .init = observed->init,
-					     .epoll = observer->epoll};
+					     .epoll = observer->epoll,
+					     .waiting = observed->programs};
 	if (observed->covered && observed->covered->count > 0 &&
 	    renewal_new(&observer->renewed, &observer->renewal, ret_error) < 0) {
 		observer_free(observer);
@@ -422,11 +443,16 @@ void observer_serve(struct observer *observer)
 		}
 		if (waiting)
 			serve_waiting(observer);
-		if (renewal_failed(observer->renewal) || observer->terms.failure)
+		if (observer_is_ending(observer))
 			end_run(observer);
 		if (observer->together) /* that was a streak, and others have waited */
 			return;
 	}
+}
+
+bool observer_is_ending(const struct observer *observer)
+{
+	return renewal_failed(observer->renewal) || observer->terms.failure;
 }
 
 struct error *observer_take_failure(struct observer *observer)
@@ -462,4 +488,21 @@ void observer_unlisted(const struct observer *observer, uint64_t *ret_beyond, ui
 {
 	*ret_beyond = observer->ledger.beyond;
 	*ret_unread = observer->unread;
+}
+
+size_t observer_denials(const struct observer *observer, const struct denial **ret_denials)
+{
+	*ret_denials = observer->ledger.denials;
+	return observer->ledger.count;
+}
+
+bool observer_has_ended(const struct observer *observer)
+{
+	return observer->terms.ended.count > 0;
+}
+
+void observer_take_ended(struct observer *observer, struct givens *ret_ended)
+{
+	*ret_ended = observer->terms.ended;
+	observer->terms.ended = (struct givens){0};
 }

@@ -24,6 +24,7 @@ struct started {
 	const char *real;	 /* the file itself, as it is seen in the sandbox */
 	const struct list *argv; /* at least one word */
 	const char *text;	 /* all of it as shell text, the file first: what a yes is to */
+	const char *directory;	 /* that it is started in; NULL: not known */
 };
 
 enum program_word {
@@ -40,7 +41,8 @@ struct programs {
 				   const char **ret_rule);
 	void *data;
 	const struct list *candidates, *argv;
-	bool sealed; /* what is loaded is checked */
+	const char *directory; /* that init starts it in */
+	bool sealed;	       /* what is loaded is checked */
 };
 
 /* The answers that are remembered, and that somebody may take back while the command runs. */
@@ -50,12 +52,30 @@ struct answers {
 	void *data;
 };
 
+/* Who is told of what is let through: files that are opened or changed, by their real paths,
+ * targets that are connected to, programs that are started; as far as calls are shown to the
+ * observer. */
+struct witness {
+	void (*saw)(void *data, const char *program, pid_t pid, const char *operation,
+		    const char *object);
+	void *data;
+};
+
+/* Who is told of a refusal before its caller is: what is to stand still then does not get one more
+ * step. False: its caller is not to hear of it, because it is being ended. */
+struct warden {
+	bool (*refused)(void *data, const struct denial *denial);
+	void *data;
+};
+
 /* Borrowed; must outlive the observer. */
 struct observed {
-	int listener;	  /* seccomp notifications */
-	const int *names; /* the name server's sockets, NAME_SOCKETS of them */
-	int network;	  /* the sandbox's, where that is still to be furnished; -1 */
-	int root;	  /* the sandbox's root, O_PATH */
+	const struct warden *warden;   /* NULL: nobody */
+	const struct witness *witness; /* NULL: nobody; may be set while it runs */
+	int listener;		       /* seccomp notifications */
+	const int *names;	       /* the name server's sockets, NAME_SOCKETS of them */
+	int network;		       /* the sandbox's, where that is still to be furnished; -1 */
+	int root;		       /* the sandbox's root, O_PATH */
 	uid_t uid;
 	pid_t init; /* whose children are the sandbox's processes, where no namespace says so */
 	bool own_network; /* the sandbox has a network namespace of its own, and nothing beyond it
@@ -122,6 +142,8 @@ enum { WISHES_MOST = 50, WISHES_A_SECOND = 10 };
 const char *observer_silenced(const struct observer *observer);
 /* The first that waits for an answer, or NULL. */
 const struct wish *observer_wish(struct observer *observer);
+/* The next behind the one of that number, or NULL; they stand in the order of their numbers. */
+const struct wish *observer_wish_after(const struct observer *observer, uint64_t number);
 /* One more permission for the rest of the run: "connect HOST[:PORT]" (a pattern; no set),
  * "host-loopback PORT", "unix PATH", and those of files. term: NULL for the rest of the run. */
 void observer_permit(struct observer *observer, const char *permission, const struct term *term);
@@ -137,6 +159,8 @@ int observer_fd(const struct observer *observer);
 /* Does what is to be done now, a bounded amount; waits only for the next call of a program that
  * makes many, some milliseconds. */
 void observer_serve(struct observer *observer);
+/* True once it ends the run. */
+bool observer_is_ending(const struct observer *observer);
 /* Why the run was ended by the observer, or NULL. */
 struct error *observer_take_failure(struct observer *observer);
 /* What the caller of the run should know. */
@@ -148,6 +172,16 @@ void observer_end(struct observer *observer, struct list *lines);
 uint64_t observer_set_aside(const struct observer *observer);
 /* Moves what was refused so far into the attempt, each object once. */
 void observer_take_denials(struct observer *observer, struct attempt *attempt);
+/* The same while the command runs: how many there are so far, lent until the next call. Entries
+ * only ever come behind others. */
+size_t observer_denials(const struct observer *observer, const struct denial **ret_denials);
+/* The names that led to addresses that were connected to; the latest of each. */
+void observer_named(const struct observer *observer,
+		    void (*each)(void *data, const char *name, const char *address), void *data);
+/* Grants that have ended since the last time; without a time: somebody took it back. Caller frees.
+ */
+bool observer_has_ended(const struct observer *observer);
+void observer_take_ended(struct observer *observer, struct givens *ret_ended);
 /* How many refused objects more there were than are listed, and how many calls could not be looked
  * at, because their program kept its memory from being read: those met the walls unseen. */
 void observer_unlisted(const struct observer *observer, uint64_t *ret_beyond, uint64_t *ret_unread);

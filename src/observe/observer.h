@@ -45,6 +45,14 @@ struct bound {
 	ino_t inode;
 };
 
+struct observer;
+/* What is let through, for whoever follows the run. */
+void witness_tell(const struct observer *observer, pid_t tid, const char *operation,
+		  const char *object);
+/* What was refused, before its caller hears of it; NULL: the ledger had no room for it. True if it
+ * may. */
+bool warden_agrees(const struct observer *observer, const struct denial *denial);
+
 struct observer {
 	const struct observed *observed;
 	int epoll, timer;
@@ -93,6 +101,7 @@ struct observer {
 	int dial_timer;		/* -1 until it is needed */
 	bool ticks;		/* it is set */
 	struct winner *winners; /* addresses that answered; NULL until there is one */
+	struct named *named;	/* names of what was connected to; NULL until there is one */
 	struct lookup *lookup;
 	struct relay *relay;
 	struct renewed renewed;

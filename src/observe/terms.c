@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Permissions and their ends. */
+#include "files/written.h"
 #include "network/network.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
-enum { LOOK_MS = 250 };
+enum { LOOK_MS = 250, FILES_MOST = 256 };
 
 static const char connect_[] = "connect ", loopback[] = "host-loopback ", unix_[] = "unix ";
 
@@ -42,7 +43,7 @@ static void lay_out(struct observer *observer, size_t number)
 
 static bool can_end(const struct given *given)
 {
-	return given->grant || given->expires;
+	return given->grant || given->expires.wall;
 }
 
 static void watch_ends(struct observer *observer)
@@ -97,20 +98,33 @@ void terms_begin(struct observer *observer)
 
 void terms_add(struct observer *observer, const char *permission, const struct term *term)
 {
-	const struct given given = {.permission = (char *)permission,
-				    .grant = term ? (char *)term->grant : NULL,
-				    .expires = term ? term->expires : 0};
+	struct given given = {.permission = (char *)permission,
+			      .grant = term ? (char *)term->grant : NULL};
+
+	if (term)
+		given.expires = term->expires;
 
 	add(observer, &given, /* early= */ false);
 }
 
+/* Its time is over, whatever became of the clock meanwhile. */
+static bool has_expired(const struct observer *observer, const struct given *given,
+			const struct moment *now)
+{
+	if (!given->expires.wall)
+		return false;
+	return observer->observed->unchecked & CHECK_BIT(CHECK_CLOCK)
+		       ? now->wall >= given->expires.wall
+		       : moment_has_come(&given->expires, now);
+}
+
 /* NULL: it holds; else what became of it. */
-static const char *end_of(const struct observer *observer, const struct given *given, int64_t now,
-			  bool changed)
+static const char *end_of(const struct observer *observer, const struct given *given,
+			  const struct moment *now, bool changed)
 {
 	const struct answers *answers = &observer->observed->answers;
 
-	if (given->expires && now >= given->expires)
+	if (has_expired(observer, given, now))
 		return "expired";
 	/* Where nobody can tell, nobody revokes. */
 	if (given->grant && changed && !answers->holds(answers->data, given->grant))
@@ -124,6 +138,7 @@ static void drop(struct terms *terms, size_t number)
 
 	free(held->given.permission);
 	free(held->given.grant);
+	list_done(&held->files);
 	memmove(held, held + 1, (terms->count - number - 1) * sizeof(*held));
 	terms->count--;
 	terms->settled = MIN(terms->settled, terms->count);
@@ -145,8 +160,30 @@ static void lay_out_again(struct observer *observer)
 		     "could not be closed");
 }
 
+static void note_end(struct observer *observer, const struct given *given, const struct moment *now)
+{
+	givens_add(&observer->terms.ended, given->permission, given->grant,
+		   has_expired(observer, given, now) ? &given->expires : NULL);
+}
+
+/* A file that was opened for writing can be written as long as it is open. Whoever revokes means
+ * that nothing gets through any more; a time that is over means new uses. */
+static void check_files(struct observer *observer, const struct held *held)
+{
+	bool open = held->more;
+
+	for (size_t i = 0; i < held->files.count && !open; i++)
+		open = file_is_written(held->files.items[i]);
+	if (!open || observer->terms.failure)
+		return;
+	fail(&observer->terms.failure, E_REJECTED,
+	     "ended: the grant of '%s' was revoked, and a file that was opened by it is still open",
+	     held->given.permission);
+	(void)error_hint(&observer->terms.failure, "`ward grants` lists what holds");
+}
+
 /* What the walls were built with cannot be taken out of them. */
-static void check_fixed(struct observer *observer, int64_t now, bool changed)
+static void check_fixed(struct observer *observer, const struct moment *now, bool changed)
 {
 	const struct givens *fixed = observer->observed->fixed;
 
@@ -155,6 +192,7 @@ static void check_fixed(struct observer *observer, int64_t now, bool changed)
 
 		if (!end)
 			continue;
+		note_end(observer, &fixed->items[i], now);
 		fail(&observer->terms.failure, E_REJECTED,
 		     "ended: the grant of '%s' %s, and cannot be taken from a command that runs",
 		     fixed->items[i].permission, end);
@@ -166,26 +204,32 @@ void terms_check(struct observer *observer)
 {
 	const struct answers *answers = &observer->observed->answers;
 	struct terms *terms = &observer->terms;
-	int64_t now = time(NULL);
 	bool changed, any = false;
+	struct moment now;
 
 	if (!terms->ending)
 		return;
 	changed = answers->changed && answers->changed(answers->data);
+	/* Only now: what has expired is no longer among the answers that were just read, and an
+	 * earlier clock would take that for revoked. */
+	moment_now(&now);
 	for (size_t i = terms->count; i > 0; i--) {
 		const struct given *given = &terms->items[i - 1].given;
-		const char *end = end_of(observer, given, now, changed);
+		const char *end = end_of(observer, given, &now, changed);
 
 		if (!end)
 			continue;
 		list_add_printf(&terms->lines, "the grant of '%s' %s while the command ran",
 				given->permission, end);
+		note_end(observer, given, &now);
+		if (!has_expired(observer, given, &now))
+			check_files(observer, &terms->items[i - 1]);
 		drop(terms, i - 1);
 		any = true;
 	}
 	if (any)
 		lay_out_again(observer);
-	check_fixed(observer, now, changed);
+	check_fixed(observer, &now, changed);
 }
 
 bool terms_serve(struct observer *observer, int fd)
@@ -208,6 +252,7 @@ void terms_done(struct observer *observer)
 	terms->items = NULL;
 	close_fd(&terms->timer);
 	list_done(&terms->lines);
+	givens_done(&terms->ended);
 	error_free(terms->failure);
 	terms->failure = NULL;
 	host_rules_done(&observer->permitted);
@@ -232,6 +277,18 @@ void terms_use(struct observer *observer, size_t number, uint64_t call)
 	if (held->call != call && held->entry >= 0)
 		ledger_count(&observer->ledger, (size_t)held->entry);
 	held->call = call;
+}
+
+void terms_note_file(struct observer *observer, size_t number, const char *path)
+{
+	struct held *held = &observer->terms.items[number];
+
+	if (!can_end(&held->given) || list_has(&held->files, path))
+		return;
+	if (held->files.count < FILES_MOST)
+		list_add(&held->files, path);
+	else
+		held->more = true;
 }
 
 static bool means_target(const char *permission, const struct target *target)

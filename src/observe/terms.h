@@ -16,9 +16,11 @@ struct target;
 
 struct held {
 	struct given given;
-	bool early;    /* no answer, but a rule that will hold again in the next run */
-	long entry;    /* of the ledger, where its uses are counted; -1: nowhere */
-	uint64_t call; /* the last that was counted */
+	bool early;	   /* no answer, but a rule that will hold again in the next run */
+	long entry;	   /* of the ledger, where its uses are counted; -1: nowhere */
+	uint64_t call;	   /* the last that was counted */
+	struct list files; /* that were opened for writing by it */
+	bool more;	   /* than it has room for */
 };
 
 struct terms {
@@ -28,6 +30,7 @@ struct terms {
 	bool ending;	/* some of them, or of what the walls gave, can end */
 	int timer;	/* -1 until one can */
 	struct list lines;
+	struct givens ended; /* since it was last told; without a time: revoked */
 	struct error *failure;
 };
 
@@ -44,5 +47,7 @@ void terms_done(struct observer *observer);
 void terms_settle(struct observer *observer, long entry, uint64_t call);
 /* A call that makes use of it: counted once, however often it is judged. */
 void terms_use(struct observer *observer, size_t number, uint64_t call);
+/* A file was opened for writing by it: a descriptor stays open when what gave it has ended. */
+void terms_note_file(struct observer *observer, size_t number, const char *path);
 void terms_use_target(struct observer *observer, const struct target *target, uint64_t call);
 void terms_use_socket(struct observer *observer, const char *path, uint64_t call);

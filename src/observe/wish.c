@@ -198,6 +198,14 @@ const struct wish *observer_wish(struct observer *observer)
 	return observer->asking ? &observer->asking->wish : NULL;
 }
 
+const struct wish *observer_wish_after(const struct observer *observer, uint64_t number)
+{
+	for (const struct asking *asking = observer->asking; asking; asking = asking->next)
+		if (asking->wish.number > number)
+			return &asking->wish;
+	return NULL;
+}
+
 void observer_permit(struct observer *observer, const char *permission, const struct term *term)
 {
 	terms_add(observer, permission, term);

@@ -109,7 +109,8 @@ static void remove_shortened(const struct command **whole, size_t *whole_count,
 
 static struct command copied(struct arena *arena, const struct command *command)
 {
-	struct command copy = {.argc = command->argc, .dynamic = command->dynamic};
+	struct command copy = {
+		.argc = command->argc, .dynamic = command->dynamic, .span = command->span};
 
 	copy.argv = arena_new_array(arena, const char *, copy.argc + 1);
 	for (size_t i = 0; i < copy.argc; i++)
@@ -137,6 +138,14 @@ static const char *difference(struct arena *arena, const struct command *command
 			    command->argv[0]);
 }
 
+/* Their words live as long as the program. */
+static void copy_parts(struct arena *arena, struct plan *plan, const struct plan *tree)
+{
+	for (size_t i = 0; i < tree->opaque_count; i++)
+		plan_opaque(arena, plan, tree->opaque_parts[i].opacity, tree->opaque_parts[i].why,
+			    tree->opaque_parts[i].span);
+}
+
 /* Adds to the plan what only the grammar found. */
 static void bring_together(struct arena *arena, struct plan *plan, const struct plan *tree)
 {
@@ -150,11 +159,13 @@ static void bring_together(struct arena *arena, struct plan *plan, const struct 
 	if (ours < ODD_LIMIT && theirs < ODD_LIMIT)
 		remove_shortened(mine, &ours, other, &theirs);
 	if (tree->opaque)
-		plan_opaque(plan, tree->opacity, tree->opaque_why);
+		copy_parts(arena, plan, tree);
 	if (theirs)
-		plan_opaque(plan, OPAQUE_DISPUTED, difference(arena, other[0]));
+		plan_opaque(arena, plan, OPAQUE_DISPUTED, difference(arena, other[0]),
+			    other[0]->span);
 	else if (ours && !tree->opaque)
-		plan_opaque(plan, OPAQUE_DISPUTED, difference(arena, mine[0]));
+		plan_opaque(arena, plan, OPAQUE_DISPUTED, difference(arena, mine[0]),
+			    mine[0]->span);
 	theirs = MIN(theirs, COMMAND_LIMIT - plan->count);
 	if (theirs)
 		add_missing(arena, plan, other, theirs);
@@ -180,4 +191,5 @@ void parse_shell(struct arena *arena, const char *text, size_t length, struct pl
 	uint64_t time_us = PARSE_TIME_US;
 
 	parse_shell_within(arena, text, length, &time_us, ret_plan);
+	plan_mark_unnamed(arena, ret_plan);
 }

@@ -26,9 +26,11 @@ struct walk {
 	size_t length;
 	struct plan *plan;
 	size_t commands_room;
-	const char **words; /* of the command that is being read */
+	struct span span;   /* of the command that is being read */
+	const char **words; /* of it */
 	size_t word_count, words_room;
 	bool dynamic;
+	unsigned braces; /* of coprocesses, that the grammar takes for words and commands */
 };
 
 struct range {
@@ -45,7 +47,10 @@ static bool is(TSNode node, const char *type)
 static const char *word_of(struct walk *walk, struct range range)
 {
 	struct plan inside = {0};
-	struct state state = {.arena = walk->arena, .plan = &inside};
+	struct state state = {.arena = walk->arena,
+			      .plan = &inside,
+			      .text = walk->text + range.start,
+			      .length = range.end - range.start};
 	struct lexer lexer = {.state = &state,
 			      .text = walk->text + range.start,
 			      .length = range.end - range.start};
@@ -88,7 +93,8 @@ static void finish(struct walk *walk)
 	if (walk->word_count == 0)
 		return;
 	if (plan->count >= COMMAND_LIMIT) {
-		plan_opaque(plan, OPAQUE_DISPUTED, "it holds too many commands");
+		plan_opaque(walk->arena, plan, OPAQUE_DISPUTED, "it holds too many commands",
+			    walk->span);
 		walk->word_count = 0;
 		return;
 	}
@@ -102,7 +108,8 @@ static void finish(struct walk *walk)
 		plan->commands = commands;
 	}
 	command = &plan->commands[plan->count++];
-	*command = (struct command){.argc = walk->word_count, .dynamic = walk->dynamic};
+	*command = (struct command){
+		.argc = walk->word_count, .dynamic = walk->dynamic, .span = walk->span};
 	command->argv = arena_new_array(walk->arena, const char *, command->argc + 1);
 	memcpy(command->argv, walk->words, command->argc * sizeof(*command->argv));
 	walk->word_count = 0;
@@ -164,15 +171,43 @@ static void drop_time(struct walk *walk, TSNode node)
 	memmove(walk->words, walk->words + drop, walk->word_count * sizeof(*walk->words));
 }
 
+static bool word_is(const struct walk *walk, size_t i, const char *word)
+{
+	return i < walk->word_count && strcmp(walk->words[i], word) == 0;
+}
+
+/* To the grammar `coproc` is a command, and so are the brace that ends one and ((...)). */
+static void drop_signs(struct walk *walk)
+{
+	size_t drop = 0, length = walk->word_count ? strlen(walk->words[0]) : 0;
+
+	if (word_is(walk, 0, "coproc"))
+		drop = word_is(walk, 1, "{") ? 2 : word_is(walk, 2, "{") ? 3 : 1;
+	walk->braces += drop > 1;
+	if (word_is(walk, 0, "}") && walk->word_count == 1 && walk->braces > 0) {
+		walk->braces--;
+		drop = 1;
+	}
+	if (walk->word_count == 1 && length > 4 && strncmp(walk->words[0], "((", 2) == 0 &&
+	    strcmp(walk->words[0] + length - 2, "))") == 0)
+		drop = 1;
+	walk->word_count -= MIN(drop, walk->word_count);
+	memmove(walk->words, walk->words + drop, walk->word_count * sizeof(*walk->words));
+}
+
 static void visit(struct walk *walk, TSNode node)
 {
+	walk->span = (struct span){ts_node_start_byte(node), ts_node_end_byte(node),
+				   ts_node_start_point(node).row + 1};
 	if (ts_node_is_missing(node) || is(node, "ERROR")) {
-		plan_opaque(walk->plan, OPAQUE_DISPUTED,
-			    "it does not fit the grammar of the shell");
+		plan_opaque(walk->arena, walk->plan, OPAQUE_DISPUTED,
+			    "it does not fit the grammar of the shell", walk->span);
 	} else if (is(node, "command") || is(node, "declaration_command") ||
 		   is(node, "unset_command")) {
 		read_words(walk, node);
 		drop_time(walk, node);
+		if (walk->word_count)
+			drop_signs(walk);
 		finish(walk);
 	} else if (is(node, "test_command")) {
 		TSNode sign = ts_node_child(node, 0);
@@ -200,7 +235,8 @@ static void walk_tree(struct walk *walk, TSNode root)
 
 	for (;;) {
 		if (++nodes > NODE_LIMIT) {
-			plan_opaque(walk->plan, OPAQUE_DISPUTED, "it has too many parts");
+			plan_opaque(walk->arena, walk->plan, OPAQUE_DISPUTED,
+				    "it has too many parts", walk->span);
 			break;
 		}
 		visit(walk, ts_tree_cursor_current_node(&cursor));
@@ -237,13 +273,15 @@ void tree_shell(struct arena *arena, const char *text, size_t length, uint64_t *
 		struct plan *ret_plan)
 {
 	struct walk walk = {.arena = arena, .text = text, .length = length, .plan = ret_plan};
+	const struct span whole = {0, length, 1};
 	uint64_t start = monotonic_ns(), taken;
 	TSParser *parser;
 	TSTree *tree = NULL;
 
 	*ret_plan = (struct plan){0};
 	if (has_too_many_tokens(text, length)) {
-		plan_opaque(ret_plan, OPAQUE_DISPUTED, "it is too long to be read twice");
+		plan_opaque(arena, ret_plan, OPAQUE_DISPUTED, "it is too long to be read twice",
+			    whole);
 		return;
 	}
 	scanner_guard = (struct scanner_guard){
@@ -256,13 +294,15 @@ void tree_shell(struct arena *arena, const char *text, size_t length, uint64_t *
 	ts_parser_set_timeout_micros(parser, MAX(*time_us, (uint64_t)1));
 	ts_parser_set_cancellation_flag(parser, &scanner_guard.cancelled);
 	if (!ts_parser_set_language(parser, tree_sitter_bash()))
-		plan_opaque(ret_plan, OPAQUE_DISPUTED, "the grammar does not fit its library");
+		plan_opaque(arena, ret_plan, OPAQUE_DISPUTED,
+			    "the grammar does not fit its library", whole);
 	else if (*time_us > 0)
 		tree = ts_parser_parse_string(parser, NULL, text, (uint32_t)length);
 	if (tree)
 		walk_tree(&walk, ts_tree_root_node(tree));
 	if (!tree || scanner_guard.cancelled)
-		plan_opaque(ret_plan, OPAQUE_DISPUTED, "it takes too long to read twice");
+		plan_opaque(arena, ret_plan, OPAQUE_DISPUTED, "it takes too long to read twice",
+			    whole);
 	ts_tree_delete(tree);
 	ts_parser_delete(parser);
 	scanner_free_all();

@@ -11,11 +11,12 @@ enum { WRAPPER_LIMIT = 64 };
 /* Programs that run the command behind their own words. */
 static const struct wrapper {
 	const char *names;
-	const char *verb;	/* the word that must come first; or NULL */
+	const char *verb;	/* the words of which one must come first; or NULL */
 	const char *with_value; /* options whose value is the next word */
 	const char *without;	/* options after which it runs no command */
 	unsigned operands;	/* words of its own before the command */
 	bool assignments;	/* NAME=VALUE may come before the command */
+	const char *with_two;	/* options whose values are the next two words */
 } wrappers[] = {
 	{"env", NULL, "-u --unset -C --chdir -S --split-string", "-S --split-string", 0, true},
 	{"sudo", NULL,
@@ -31,8 +32,63 @@ static const struct wrapper {
 	{"ionice", NULL, "-c --class -n --classdata", "-p --pid", 0, false},
 	{"chrt", NULL, "-T -P -D", "-p --pid -m --max", 1, false},
 	{"taskset", NULL, NULL, "-p --pid", 1, false},
-	{"nohup setsid builtin busybox toybox dbus-run-session xvfb-run catchsegv", NULL, NULL,
+	{"nohup setsid builtin busybox toybox dbus-run-session catchsegv unbuffer fakeroot pexec "
+	 "proxychains proxychains4 torsocks torify tsocks tini dumb-init setarch rlwrap eatmydata "
+	 "linux32 linux64 i386 x86_64 uname26",
+	 NULL, NULL, NULL, 0, false},
+	{"xvfb-run", NULL,
+	 "-n --server-num -s --server-args -e --error-file -f --auth-file -w --wait", NULL, 0,
+	 false},
+	{"caffeinate", NULL, "-t -w", NULL, 0, false},
+	{"gosu su-exec setuidgid envuidgid", NULL, NULL, NULL, 1, false},
+	{"logsave faketime", NULL, "-f", NULL, 1, false},
+	{"chpst softlimit", NULL, "-u -U -b -e -/ -n -l -L -m -d -o -p -f -c -a -r -s -t", NULL, 0,
+	 false},
+	{"choom", NULL, "-n --adjust", "-p --pid", 0, false},
+	{"trickle", NULL, "-d -u -w -t -l -n -N -P -D", NULL, 0, false},
+	{"retry", NULL, "-t --times -d --delay -m --until-success-output", NULL, 0, false},
+	{"systemd-inhibit", NULL, "--what --who --why --mode", "--list", 0, false},
+	{"systemd-cat", NULL, "-t --identifier -p --priority --stderr-priority --level-prefix",
 	 NULL, 0, false},
+	{"dtach abduco", NULL, "-A -c -n -N -e -r", "-a -p", 0, false},
+	{"daemonize", NULL, "-a -c -e -o -p -l -u -E", NULL, 0, false},
+	{"tsp", NULL, "-L -N -D -W -g", "-l -K -C -S -t -c -p -o -i -s -r -w -k -u -U -O", 0,
+	 false},
+	{"entr", NULL, NULL, "-s", 0, false},
+	{"watchexec", NULL,
+	 "-e --exts -w --watch -W -i --ignore -f --filter -s --signal -d --debounce "
+	 "--project-origin "
+	 "--workdir -E --env --shell -o --on-busy-update",
+	 NULL, 0, false},
+	{"dotenv", NULL, "-f --file -e -p -v", "list get set unset", 0, false},
+	{"direnv", "exec", NULL, NULL, 1, false},
+	{"conda mamba micromamba", "run", "-n --name -p --prefix --cwd", NULL, 0, false},
+	{"mise rtx", "exec x", "-C --cd -j --jobs", "-c --command", 0, false},
+	{"perf", "stat record trace",
+	 "-e --event -o --output -r --repeat -p --pid -t --tid -F --freq -c --count -C --cpu -g -I "
+	 "-x -G -m -D --delay",
+	 NULL, 0, false},
+	{"screen", NULL, "-S -c -e -h -p -s -t -T", "-ls -list -r -R -x -X -wipe -Q -d -D", 0,
+	 false},
+	{"ld.so ld-linux-x86-64.so.2 ld-linux.so.2 ld-linux-aarch64.so.1 ld-musl-x86_64.so.1", NULL,
+	 "--library-path --preload --audit --argv0 --inhibit-rpath --glibc-hwcaps-mask",
+	 "--list --verify --list-tunables --list-diagnostics", 0, false},
+	{"sshpass", NULL, "-p -f -d -P", NULL, 0, false},
+	{"setpriv", NULL, "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set", NULL,
+	 0, false},
+	{"numactl", NULL, "-N --cpunodebind -m --membind -C --physcpubind -i --interleave",
+	 "-H --hardware -s --show", 0, false},
+	{"firejail", NULL, NULL, "--list --tree --top", 0, false},
+	{"bwrap", NULL,
+	 "--unshare-userns --userns --userns2 --pidns --uid --gid --hostname --chdir --unsetenv "
+	 "--lock-file --sync-fd --remount-ro --exec-label --file-label --proc --dev --tmpfs "
+	 "--mqueue --dir --perms --size --seccomp --add-seccomp-fd --block-fd --info-fd --cap-add "
+	 "--cap-drop --args --userns-block-fd --json-status-fd",
+	 NULL, 0, false,
+	 "--bind --bind-try --dev-bind --dev-bind-try --ro-bind --ro-bind-try --symlink --setenv "
+	 "--file --bind-data --ro-bind-data --chmod"},
+	{"prlimit", NULL, NULL, "-p --pid", 0, false},
+	{"proot", NULL, "-r -b -w -R -S -q", NULL, 0, false},
 	{"stdbuf", NULL, "-i --input -o --output -e --error", NULL, 0, false},
 	{"time", NULL, "-f --format -o --output", NULL, 0, false},
 	{"command", NULL, NULL, "-v -V", 0, false},
@@ -42,6 +98,7 @@ static const struct wrapper {
 	{"unshare nsenter", NULL, "-t --target -S --setuid -G --setgid -w --wd", NULL, 0, false},
 	{"strace ltrace", NULL, "-e -o -s -p -u -E -a -I -O -S -P", NULL, 0, false},
 	{"valgrind", NULL, NULL, NULL, 0, false},
+	{"grc", NULL, "-c --config", NULL, 0, false},
 	{"systemd-run", NULL, "-u --unit -p --property -E --setenv -M --machine -H --host", NULL, 0,
 	 false},
 	{"poetry pipenv uv pdm rye", "run", "-p --python --with --extra --group --project", NULL, 0,
@@ -54,15 +111,31 @@ static const struct wrapper {
 	 NULL, 0, false},
 };
 
+/* Asked for every word of every table, so without calls. */
 bool parse_word_in(const char *words, const char *word, size_t length)
 {
-	for (; words && *words; words += strspn(words, " ")) {
-		size_t size = strcspn(words, " ");
+	while (words && *words) {
+		size_t i = 0;
 
-		if (size == length && memcmp(words, word, length) == 0)
+		while (i < length && words[i] == word[i] && words[i] != ' ')
+			i++;
+		if (i == length && (words[i] == ' ' || !words[i]))
 			return true;
-		words += size;
+		words += i;
+		while (*words && *words != ' ')
+			words++;
+		while (*words == ' ')
+			words++;
 	}
+	return false;
+}
+
+/* --chd is --chdir, as getopt_long() reads it. */
+static bool is_long_in(const char *options, const char *option, size_t length)
+{
+	for (const char *at = options; length > 2 && at && (at = strstr(at, "--")); at += 2)
+		if (strncmp(at, option, length) == 0)
+			return true;
 	return false;
 }
 
@@ -70,7 +143,7 @@ bool parse_word_in(const char *words, const char *word, size_t length)
 static size_t option_size(const char *option, const char *with_value)
 {
 	if (option[1] == '-')
-		return parse_word_in(with_value, option, strlen(option)) ? 2 : 1;
+		return is_long_in(with_value, option, strlen(option)) ? 2 : 1;
 	for (const char *letter = option + 1; *letter; letter++) {
 		const char flag[] = {'-', *letter};
 
@@ -80,7 +153,8 @@ static size_t option_size(const char *option, const char *with_value)
 	return 1;
 }
 
-size_t parse_operand(const struct command *command, size_t first, const char *with_value)
+static size_t find_operand(const struct command *command, size_t first, const char *with_value,
+			   const char *with_two)
 {
 	size_t i = first;
 
@@ -89,17 +163,16 @@ size_t parse_operand(const struct command *command, size_t first, const char *wi
 			i++;
 			break;
 		}
-		i += option_size(command->argv[i], with_value);
+		i += parse_word_in(with_two, command->argv[i], strlen(command->argv[i]))
+			     ? 3
+			     : option_size(command->argv[i], with_value);
 	}
 	return MIN(i, command->argc);
 }
 
-static bool is_assignment(const char *word)
+size_t parse_operand(const struct command *command, size_t first, const char *with_value)
 {
-	size_t length =
-		strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-
-	return length > 0 && word[length] == '=';
+	return find_operand(command, first, with_value, NULL);
 }
 
 static const struct wrapper *find_wrapper(const char *word)
@@ -133,18 +206,23 @@ size_t parse_wrapped(const struct command *command, size_t first)
 
 	if (!wrapper)
 		return first < command->argc ? python_module(command, first) : 0;
-	inner = parse_operand(command, first + 1, wrapper->with_value);
-	for (size_t i = first + 1; i < inner; i++)
-		if (parse_word_in(wrapper->without, command->argv[i], strlen(command->argv[i])))
-			return 0;
+	inner = find_operand(command, first + 1, wrapper->with_value, wrapper->with_two);
 	if (wrapper->verb) {
-		if (inner >= command->argc || strcmp(command->argv[inner], wrapper->verb) != 0)
+		if (inner >= command->argc || !parse_word_in(wrapper->verb, command->argv[inner],
+							     strlen(command->argv[inner])))
 			return 0;
 		inner = parse_operand(command, inner + 1, wrapper->with_value);
 	}
+	for (size_t i = first + 1; i < inner; i++)
+		if (parse_word_in(wrapper->without, command->argv[i], strlen(command->argv[i])) ||
+		    (command->argv[i][0] == '-' && command->argv[i][1] == '-' &&
+		     is_long_in(wrapper->without, command->argv[i],
+				strcspn(command->argv[i], "="))))
+			return 0;
 	if (wrapper->assignments && inner < command->argc && strcmp(command->argv[inner], "-") == 0)
 		inner++; /* env - is env -i */
-	while (wrapper->assignments && inner < command->argc && is_assignment(command->argv[inner]))
+	/* whatever the name: a-b=1 and BASH_FUNC_x%%=1 are variables to them */
+	while (wrapper->assignments && inner < command->argc && strchr(command->argv[inner], '='))
 		inner++;
 	inner += wrapper->operands;
 	/* a word of its own may be followed by options again: flock FILE -c TEXT */
@@ -153,157 +231,39 @@ size_t parse_wrapped(const struct command *command, size_t first)
 	return inner < command->argc ? inner : 0;
 }
 
-static char *joined(struct arena *arena, const struct command *command, size_t first, size_t end)
+size_t unwrap_eval(const struct command *command, size_t first)
 {
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:,@%";
+	size_t start = parse_operand(command, first + 1, NULL), i = start;
+
+	while (i < command->argc && strcmp(command->argv[i], "eval") == 0)
+		i++;
+	for (size_t j = i; j < command->argc && i > start; j++)
+		if (!command->argv[j][0] || command->argv[j][strspn(command->argv[j], plain)] ||
+		    unwrap_is_live(command, j))
+			return start;
+	return i < command->argc || i == start ? i : i - 1;
+}
+
+bool unwrap_is_live(const struct command *command, size_t i)
+{
+	return command->sources && i < command->argc && command->sources[i].text;
+}
+
+char *unwrap_joined(struct texts *texts, size_t first, size_t end)
+{
+	const struct command *command = texts->command;
 	_cleanup_buffer_ struct buffer text = {0};
 
 	for (size_t i = first; i < end; i++) {
 		if (i > first)
 			buffer_add_char(&text, ' ');
 		buffer_add_text(&text, command->argv[i]);
+		texts->live |= unwrap_is_live(command, i);
 	}
-	return arena_strndup(arena, buffer_text(&text), text.length);
+	return arena_strndup(texts->arena, buffer_text(&text), text.length);
 }
-
-/* The place of what a shell is to run: a text where *ret_text, else a file; argc or beyond where it
- * is told nothing, or to read its input. */
-static size_t shell_operand(const struct command *command, size_t first, bool *ret_text)
-{
-	bool input = false;
-	size_t i;
-
-	*ret_text = false;
-	for (i = first + 1; i < command->argc; i++) {
-		const char *word = command->argv[i];
-		size_t length = strlen(word);
-
-		if ((word[0] != '-' && word[0] != '+') || length < 2)
-			break;
-		if (strcmp(word, "--") == 0) {
-			i++;
-			break;
-		}
-		if (word[0] == '-' && word[1] == '-') {
-			i += parse_word_in("--rcfile --init-file", word, length);
-			continue;
-		}
-		*ret_text |= word[0] == '-' && strchr(word, 'c');
-		input |= word[0] == '-' && strchr(word, 's');
-		i += word[length - 1] == 'o' || word[length - 1] == 'O';
-	}
-	if (!*ret_text && (input || (i < command->argc &&
-				     parse_word_in("- /dev/stdin /dev/fd/0 /proc/self/fd/0",
-						   command->argv[i], strlen(command->argv[i])))))
-		return command->argc;
-	return i;
-}
-
-/* After -c, or a here-document or here-string where it reads its standard input. A file says what
- * is no part of the request. */
-static const char *shell_text(struct arena *arena _unused_, const struct command *command,
-			      size_t first)
-{
-	bool text;
-	size_t operand = shell_operand(command, first, &text);
-
-	if (operand < command->argc)
-		return text ? command->argv[operand] : NULL;
-	for (size_t i = 0; !text && i < command->redirect_count; i++)
-		if (strncmp(command->redirects[i].operator, "<<", 2) == 0)
-			return command->redirects[i].target;
-	return NULL;
-}
-
-static const char *eval_text(struct arena *arena, const struct command *command, size_t first)
-{
-	return joined(arena, command, parse_operand(command, first + 1, NULL), command->argc);
-}
-
-static const char *trap_text(struct arena *arena _unused_, const struct command *command,
-			     size_t first)
-{
-	size_t i = parse_operand(command, first + 1, NULL);
-
-	/* "-" gives a signal its own effect back */
-	return i + 1 < command->argc && strcmp(command->argv[i], "-") != 0 ? command->argv[i]
-									   : NULL;
-}
-
-/* The value of an option that holds a text, joined to it or in the next word. */
-static const char *option_text(struct arena *arena _unused_, const struct command *command,
-			       size_t first)
-{
-	for (size_t i = first + 1; i < command->argc; i++) {
-		const char *word = command->argv[i];
-
-		if (strncmp(word, "--command=", strlen("--command=")) == 0)
-			return word + strlen("--command=");
-		if (i + 1 < command->argc &&
-		    (parse_word_in("--command --session-command", word, strlen(word)) ||
-		     (word[0] == '-' && word[1] != '-' && word[1] &&
-		      word[strlen(word) - 1] == 'c')))
-			return command->argv[i + 1];
-	}
-	return NULL;
-}
-
-/* What each alias stands for. */
-static const char *alias_text(struct arena *arena, const struct command *command, size_t first)
-{
-	_cleanup_buffer_ struct buffer text = {0};
-
-	for (size_t i = first + 1; i < command->argc; i++) {
-		const char *value = strchr(command->argv[i], '=');
-
-		if (value)
-			buffer_printf(&text, "%s\n", value + 1);
-	}
-	return text.length ? arena_strndup(arena, buffer_text(&text), text.length) : NULL;
-}
-
-static const char *watch_text(struct arena *arena, const struct command *command, size_t first)
-{
-	return joined(arena, command,
-		      parse_operand(command, first + 1, "-n --interval -q --equexit"),
-		      command->argc);
-}
-
-static const char *parallel_text(struct arena *arena, const struct command *command, size_t first)
-{
-	size_t start = parse_operand(command, first + 1,
-				     "-j --jobs -n -N -I -a --arg-file --delay --timeout -L"),
-	       end = start;
-
-	while (end < command->argc && strncmp(command->argv[end], ":::", 3) != 0)
-		end++;
-	return start < end ? joined(arena, command, start, end) : NULL;
-}
-
-static const char *ssh_text(struct arena *arena, const struct command *command, size_t first)
-{
-	static const char with_value[] =
-		"-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w";
-	size_t host = parse_operand(command, first + 1, with_value);
-	size_t start = parse_operand(command, MIN(host + 1, command->argc), with_value);
-
-	return start < command->argc ? joined(arena, command, start, command->argc) : NULL;
-}
-
-/* Commands that take shell text and run it. */
-static const struct {
-	const char *names;
-	const char *(*text)(struct arena *arena, const struct command *command, size_t first);
-	bool remote;
-} runners[] = {
-	{"sh bash dash zsh ksh ash mksh rbash", shell_text, false},
-	{"eval", eval_text, false},
-	{"trap", trap_text, false},
-	{"alias", alias_text, false},
-	{"su runuser script flock", option_text, false},
-	{"watch", watch_text, false},
-	{"parallel", parallel_text, false},
-	{"ssh", ssh_text, true},
-};
 
 static bool add_wrapper(struct arena *arena, struct command *command, const char *name)
 {
@@ -320,110 +280,76 @@ static bool add_wrapper(struct arena *arena, struct command *command, const char
 	return true;
 }
 
-/* `env -S TEXT` has its own way of splitting words. */
-static bool splits_text(const struct command *command, size_t first)
-{
-	if (strcmp(path_last(command->argv[first]), "env") != 0)
-		return false;
-	for (size_t i = first + 1; i < command->argc && command->argv[i][0] == '-'; i++)
-		if (command->argv[i][1] == '-' ? strncmp(command->argv[i], "--s", 3) == 0
-					       : strchr(command->argv[i], 'S') != NULL)
-			return true;
-	return false;
-}
-
 void unwrap_names(struct arena *arena, struct plan *plan, struct command *command)
 {
 	command->program = 0;
 	while (command->program < command->argc) {
 		size_t next = parse_wrapped(command, command->program);
 
-		if (splits_text(command, command->program))
-			plan_opaque(plan, OPAQUE_UNREAD,
-				    "env is to split a text into a command itself");
 		if (next == 0)
 			return;
 		if (!add_wrapper(arena, command, path_last(command->argv[command->program]))) {
-			plan_opaque(plan, OPAQUE_UNREAD, "it is wrapped too many times");
+			plan_opaque(arena, plan, OPAQUE_UNREAD, "it is wrapped too many times",
+				    command->span);
 			return;
 		}
 		command->program = next;
 	}
 }
 
-const char *unwrap_text(struct arena *arena, struct plan *plan, const struct command *command,
-			bool *ret_remote)
+/* docker run IMAGE COMMAND, kubectl exec POD -- COMMAND: what runs there, and where it begins. */
+static size_t container_command(const struct command *command, size_t first)
 {
-	const char *name =
-		command->program < command->argc ? path_last(command->argv[command->program]) : "";
+	static const char docker_values[] =
+		"-a --attach --add-host -c --cpu-shares --cpus --cpuset-cpus --cap-add --cap-drop "
+		"--device "
+		"--dns -e --env --env-file --entrypoint --expose -h --hostname --ip -l --label "
+		"--link "
+		"--log-driver --log-opt -m --memory --memory-swap --mount --name --network --net "
+		"--pid "
+		"--platform -p --publish --pull --restart --runtime --security-opt --shm-size "
+		"--stop-signal "
+		"--sysctl --tmpfs -u --user --ulimit --userns --uts -v --volume --volumes-from -w "
+		"--workdir "
+		"--gpus --ipc --cgroupns --detach-keys -f --file --project-name --profile --index";
+	static const char kubectl_values[] =
+		"-n --namespace -c --container --context --cluster --user "
+		"--kubeconfig --pod-running-timeout -f --filename";
+	const char *name = path_last(command->argv[first]);
+	bool docker = parse_word_in("docker podman nerdctl docker-compose", name, strlen(name));
+	const char *values = docker ? docker_values : kubectl_values;
+	size_t verb, at;
 
-	for (size_t i = 0; *name && i < ELEMENTS(runners); i++) {
-		const char *text;
-
-		if (!parse_word_in(runners[i].names, name, strlen(name)))
-			continue;
-		text = runners[i].text(arena, command, command->program);
-		if (text && command->dynamic && strpbrk(text, "$`*?{~<>"))
-			plan_opaque(plan, OPAQUE_NAME,
-				    "the text that a shell is to run is known only then");
-		if (text && runners[i].remote)
-			plan_opaque(plan, OPAQUE_NAME, "part of it runs on another machine");
-		*ret_remote |= runners[i].remote;
-		return text;
-	}
-	return NULL;
+	if (!docker && !parse_word_in("kubectl oc k3s", name, strlen(name)))
+		return 0;
+	verb = parse_operand(command, first + 1,
+			     docker ? "-H --host -c --context -l --log-level --config" : values);
+	while (verb < command->argc &&
+	       parse_word_in("container compose kubectl", command->argv[verb],
+			     strlen(command->argv[verb])))
+		verb = parse_operand(command, verb + 1, values);
+	if (verb >= command->argc ||
+	    !parse_word_in(docker ? "run exec" : "exec", command->argv[verb],
+			   strlen(command->argv[verb])))
+		return 0;
+	at = parse_operand(command, verb + 1, values) +
+	     1; /* behind the image, the container or the pod */
+	if (!docker)
+		at = parse_operand(command, MIN(at, command->argc), values);
+	return at < command->argc ? at : 0;
 }
 
-/* A shell that is given neither a text nor a file, or is to read a substitution. */
-static bool reads_commands(const struct command *command)
+static void copy_words(struct arena *arena, const struct command *command, size_t first, size_t end,
+		       struct command *ret_inner)
 {
-	const char *name = path_last(command->argv[command->program]);
-	bool text;
-
-	if (parse_word_in("source .", name, strlen(name)))
-		return command->program + 1 < command->argc && command->dynamic &&
-		       strncmp(command->argv[command->program + 1], "<(", 2) == 0;
-	if (!parse_word_in(runners[0].names, name, strlen(name)) ||
-	    shell_operand(command, command->program, &text) < command->argc)
-		return false;
-	for (size_t i = command->program + 1; i < command->argc; i++)
-		if (parse_word_in("--version --help", command->argv[i], strlen(command->argv[i])))
-			return false;
-	for (size_t i = 0; i < command->redirect_count; i++)
-		if (command->redirects[i].operator[0] == '<')
-			return false;
-	return true;
-}
-
-/* What the command prints, as far as it is known; or NULL. */
-static const char *printed(struct arena *arena, const struct command *command)
-{
-	const char *name =
-		command->program < command->argc ? path_last(command->argv[command->program]) : "";
-	size_t first = command->program + 1;
-	char *text;
-
-	for (size_t i = 0; strcmp(name, "cat") == 0 && i < command->redirect_count; i++)
-		if (strncmp(command->redirects[i].operator, "<<", 2) == 0)
-			return command->redirects[i].target;
-	if (!*name || !parse_word_in("echo printf", name, strlen(name)))
-		return NULL;
-	while (strcmp(name, "echo") == 0 && first < command->argc && command->argv[first][0] == '-')
-		first++;
-	text = joined(arena, command, first, command->argc);
-	/* as printf and echo -e write it */
-	for (char *at = text; (at = strstr(at, "\\n"));)
-		memcpy(at, " \n", 2);
-	return text;
-}
-
-const char *unwrap_input(struct arena *arena, struct plan *plan, const struct command *command,
-			 const struct command *before)
-{
-	if (command->program >= command->argc || !reads_commands(command))
-		return NULL;
-	plan_opaque(plan, OPAQUE_NAME, "a shell runs what it is handed then");
-	return before ? printed(arena, before) : NULL;
+	*ret_inner = (struct command){.argc = end - first, .dynamic = true};
+	ret_inner->argv = arena_new_array(arena, const char *, ret_inner->argc + 1);
+	memcpy(ret_inner->argv, command->argv + first, ret_inner->argc * sizeof(*ret_inner->argv));
+	if (!command->sources)
+		return;
+	ret_inner->sources = arena_new_array(arena, struct snippet, ret_inner->argc + 1);
+	memcpy(ret_inner->sources, command->sources + first,
+	       ret_inner->argc * sizeof(*ret_inner->sources));
 }
 
 bool unwrap_words(struct arena *arena, const struct command *command, size_t *at,
@@ -431,8 +357,16 @@ bool unwrap_words(struct arena *arena, const struct command *command, size_t *at
 {
 	size_t i = MAX(*at, command->program + 1), end;
 
-	if (command->program >= command->argc ||
-	    strcmp(path_last(command->argv[command->program]), "find") != 0)
+	if (command->program >= command->argc)
+		return false;
+	if (*at == 0 && (end = container_command(command, command->program))) {
+		copy_words(arena, command, end, command->argc, ret_inner);
+		ret_inner->dynamic = command->dynamic;
+		ret_inner->remote = true;
+		*at = command->argc;
+		return true;
+	}
+	if (strcmp(path_last(command->argv[command->program]), "find") != 0)
 		return false;
 	while (i < command->argc && !parse_word_in("-exec -execdir -ok -okdir", command->argv[i],
 						   strlen(command->argv[i])))
@@ -444,8 +378,6 @@ bool unwrap_words(struct arena *arena, const struct command *command, size_t *at
 		    strcmp(command->argv[end - 1], "{}") == 0)
 			break;
 	*at = end;
-	*ret_inner = (struct command){.argc = end - i, .dynamic = true};
-	ret_inner->argv = arena_new_array(arena, const char *, ret_inner->argc + 1);
-	memcpy(ret_inner->argv, command->argv + i, ret_inner->argc * sizeof(*ret_inner->argv));
+	copy_words(arena, command, i, end, ret_inner);
 	return true;
 }

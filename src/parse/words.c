@@ -1,113 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of shell text: quoting, expansions, and the commands inside these. */
+/* The words of shell text: quoting, globs, braces, assignments. */
 #include "lexer.h"
 
 #include <stdint.h>
 #include <string.h>
-
-enum { DEPTH_LIMIT = 32 };
-
-static void lex_dollar(struct lexer *lexer, struct word *word, bool in_double);
-static void lex_backquotes(struct lexer *lexer, struct word *word, bool in_double);
-
-void lex_opaque(struct state *state, const char *why)
-{
-	plan_opaque(state->plan, OPAQUE_NAME, why);
-}
-
-void lex_stop(struct lexer *lexer, const char *why)
-{
-	plan_opaque(lexer->state->plan, OPAQUE_UNREAD, why);
-	lexer->state->stopped = true;
-}
-
-bool lex_enter(struct lexer *lexer)
-{
-	if (lexer->state->depth >= DEPTH_LIMIT) {
-		lex_stop(lexer, "it is nested too deeply");
-		return false;
-	}
-	lexer->state->depth++;
-	return true;
-}
-
-void lex_leave(struct lexer *lexer)
-{
-	lexer->state->depth--;
-}
-
-static size_t skip_joins(const struct lexer *lexer, size_t at)
-{
-	while (at + 1 < lexer->length && lexer->text[at] == '\\' && lexer->text[at + 1] == '\n')
-		at += 2;
-	return at;
-}
-
-int lex_peek(struct lexer *lexer)
-{
-	lexer->at = skip_joins(lexer, lexer->at);
-	return lexer->at < lexer->length ? (unsigned char)lexer->text[lexer->at] : -1;
-}
-
-int lex_peek_second(const struct lexer *lexer)
-{
-	size_t at = lexer->at < lexer->length ? skip_joins(lexer, lexer->at + 1) : lexer->length;
-
-	return at < lexer->length ? (unsigned char)lexer->text[at] : -1;
-}
-
-bool lex_take(struct lexer *lexer, const char *literal)
-{
-	size_t at = lexer->at;
-
-	for (; *literal; literal++, at++) {
-		at = skip_joins(lexer, at);
-		if (at >= lexer->length || lexer->text[at] != *literal)
-			return false;
-	}
-	lexer->at = at;
-	return true;
-}
-
-static bool ends_word(int c)
-{
-	return c < 0 || is_blank(c) || c == '\n' || strchr("|&;()<>", c);
-}
-
-bool lex_at_process_substitution(struct lexer *lexer)
-{
-	int c = lex_peek(lexer);
-
-	return (c == '<' || c == '>') && lex_peek_second(lexer) == '(';
-}
-
-bool lex_at_word(struct lexer *lexer)
-{
-	return !ends_word(lex_peek(lexer)) || lex_at_process_substitution(lexer);
-}
-
-bool lex_take_word(struct lexer *lexer, const char *literal)
-{
-	size_t start = lexer->at;
-
-	if (lex_take(lexer, literal) && ends_word(lex_peek(lexer)))
-		return true;
-	lexer->at = start;
-	return false;
-}
-
-void lex_skip_blanks(struct lexer *lexer)
-{
-	while (is_blank(lex_peek(lexer)))
-		lexer->at++;
-}
-
-void lex_skip_comment(struct lexer *lexer)
-{
-	const char *newline = memchr(lexer->text + lexer->at, '\n', lexer->length - lexer->at);
-
-	lexer->at = newline ? (size_t)(newline - lexer->text) : lexer->length;
-}
 
 void word_done(struct word *word)
 {
@@ -130,7 +26,7 @@ static void mark_quoted(struct word *word)
 	word->quoted = true;
 }
 
-static void mark_dynamic(struct word *word)
+void word_mark_dynamic(struct word *word)
 {
 	mark(word);
 	word->dynamic = true;
@@ -146,12 +42,12 @@ char *word_text(struct lexer *lexer, const struct word *word)
 	return arena_strndup(lexer->state->arena, buffer_text(&word->text), word->text.length);
 }
 
-static void add_raw(struct lexer *lexer, struct word *word, size_t start)
+void word_add_raw(struct lexer *lexer, struct word *word, size_t start)
 {
 	buffer_add(&word->text, lexer->text + start, lexer->at - start);
 }
 
-static void lex_single_quotes(struct lexer *lexer, struct word *word)
+void lex_single_quotes(struct lexer *lexer, struct word *word)
 {
 	const char *start = lexer->text + lexer->at + 1;
 	const char *close = memchr(start, '\'', lexer->length - lexer->at - 1);
@@ -246,7 +142,7 @@ static void lex_ansi_escape(struct lexer *lexer, struct buffer *buffer)
 	}
 }
 
-static void lex_ansi_quotes(struct lexer *lexer, struct word *word)
+void lex_ansi_quotes(struct lexer *lexer, struct word *word)
 {
 	_cleanup_buffer_ struct buffer value = {0};
 
@@ -267,7 +163,7 @@ static void lex_ansi_quotes(struct lexer *lexer, struct word *word)
 	lex_stop(lexer, "a quote is never closed");
 }
 
-static void lex_double_quotes(struct lexer *lexer, struct word *word)
+void lex_double_quotes(struct lexer *lexer, struct word *word)
 {
 	mark_quoted(word);
 	lexer->at++;
@@ -292,176 +188,6 @@ static void lex_double_quotes(struct lexer *lexer, struct word *word)
 			buffer_add_char(&word->text, lexer->text[lexer->at++]);
 		}
 	}
-}
-
-/* $(...), <(...) and >(...), from their first character. */
-static void lex_substitution(struct lexer *lexer, struct word *word)
-{
-	struct heredoc *heredocs = lexer->heredocs, **last_heredoc = lexer->last_heredoc;
-	size_t start = lexer->at;
-
-	mark_dynamic(word);
-	if (!lex_enter(lexer))
-		return;
-	lexer->at = skip_joins(lexer, lexer->at + 1) + 1;
-	/* The bodies of the outer here-documents come after the outer line, not after one in here.
-	 */
-	lexer->heredocs = NULL;
-	lexer->last_heredoc = &lexer->heredocs;
-	if (lex_list(lexer, PARENTHESIS) != END_PARENTHESIS)
-		lex_stop(lexer, "a parenthesis is never closed");
-	if (lexer->heredocs)
-		lex_stop(lexer, "a here-document has no body");
-	lexer->heredocs = heredocs;
-	lexer->last_heredoc = heredocs ? last_heredoc : &lexer->heredocs;
-	lex_leave(lexer);
-	add_raw(lexer, word, start);
-}
-
-void lex_inside(struct lexer *lexer, int c, bool in_double)
-{
-	_cleanup_word_ struct word inside = {0};
-
-	if (c == '$')
-		lex_dollar(lexer, &inside, in_double);
-	else if (c == '`')
-		lex_backquotes(lexer, &inside, in_double);
-	else if (c == '"')
-		lex_double_quotes(lexer, &inside);
-	else if (c == '\'' && in_double)
-		lex_stop(lexer, "a single quote stands where shells differ about its meaning");
-	else if (c == '\'')
-		lex_single_quotes(lexer, &inside);
-	else if (!in_double && lex_at_process_substitution(lexer))
-		lex_substitution(lexer, &inside);
-	else
-		lexer->at += c == '\\' && lexer->at + 1 < lexer->length ? 2 : 1;
-}
-
-/* ${...}, from its dollar sign. */
-static void lex_parameter(struct lexer *lexer, struct word *word, bool in_double)
-{
-	size_t start = lexer->at;
-	int c;
-
-	mark_dynamic(word);
-	if (!lex_enter(lexer))
-		return;
-	lexer->at = skip_joins(lexer, lexer->at + 1) + 1;
-	c = lex_peek(lexer);
-	if (is_blank(c) || c == '\n' || c == '|')
-		lex_stop(lexer, "${ command; } runs a command in newer shells only");
-	while (!lexer->state->stopped) {
-		c = lex_peek(lexer);
-		if (c < 0) {
-			lex_stop(lexer, "a brace is never closed");
-		} else if (c == '}') {
-			lexer->at++;
-			break;
-		} else {
-			lex_inside(lexer, c, in_double);
-		}
-	}
-	lex_leave(lexer);
-	add_raw(lexer, word, start);
-}
-
-void lex_arithmetic(struct lexer *lexer, char open, char close, const char *closing)
-{
-	unsigned nested = 0;
-
-	if (!lex_enter(lexer))
-		return;
-	while (!lexer->state->stopped) {
-		int c = lex_peek(lexer);
-
-		if (c < 0) {
-			lex_stop(lexer, "arithmetic is never closed");
-		} else if (c == close && nested == 0) {
-			if (!lex_take(lexer, closing))
-				lex_stop(lexer, "arithmetic and a subshell cannot be told apart");
-			break;
-		} else {
-			nested += c == open;
-			nested -= c == close;
-			lex_inside(lexer, c, true);
-		}
-	}
-	lex_leave(lexer);
-}
-
-static void lex_dollar(struct lexer *lexer, struct word *word, bool in_double)
-{
-	size_t start = lexer->at;
-	int c = lex_peek_second(lexer);
-
-	if (lex_take(lexer, "$((")) {
-		mark_dynamic(word);
-		lex_arithmetic(lexer, '(', ')', "))");
-		add_raw(lexer, word, start);
-	} else if (lex_take(lexer, "$[")) {
-		mark_dynamic(word);
-		lex_arithmetic(lexer, '[', ']', "]");
-		add_raw(lexer, word, start);
-	} else if (c == '(') {
-		lex_substitution(lexer, word);
-	} else if (c == '{') {
-		lex_parameter(lexer, word, in_double);
-	} else if (c == '\'' && !in_double) {
-		lexer->at = skip_joins(lexer, lexer->at + 1) + 1;
-		lex_ansi_quotes(lexer, word);
-	} else if (c == '"' && !in_double) {
-		mark_dynamic(word); /* $"..." is translated */
-		lexer->at = skip_joins(lexer, lexer->at + 1);
-		lex_double_quotes(lexer, word);
-	} else if (c > 0 && strchr("*@#?-$!", c)) {
-		mark_dynamic(word);
-		lexer->at = skip_joins(lexer, lexer->at + 1) + 1;
-		buffer_add_char(&word->text, '$');
-		buffer_add_char(&word->text, (char)c);
-	} else {
-		if (is_name_start(c) || is_digit(c))
-			mark_dynamic(word);
-		lexer->at++;
-		buffer_add_char(&word->text, '$');
-	}
-}
-
-/* A text inside the text: the body of backquotes. */
-static void lex_nested(struct lexer *lexer, const char *text, size_t length)
-{
-	struct lexer nested = {.state = lexer->state, .text = text, .length = length};
-
-	if (!lex_enter(lexer))
-		return;
-	nested.last_heredoc = &nested.heredocs;
-	lex_list(&nested, WHOLE);
-	lex_leave(lexer);
-}
-
-static void lex_backquotes(struct lexer *lexer, struct word *word, bool in_double)
-{
-	_cleanup_buffer_ struct buffer body = {0};
-	const char *escapes = in_double ? "`\\$\"" : "`\\$";
-	size_t start = lexer->at++;
-
-	mark_dynamic(word);
-	while (lexer->at < lexer->length) {
-		char c = lexer->text[lexer->at++];
-
-		if (c == '`') {
-			lex_nested(lexer, buffer_text(&body), body.length);
-			add_raw(lexer, word, start);
-			return;
-		}
-		if (c == '\\' && lexer->at < lexer->length) {
-			if (!strchr(escapes, lexer->text[lexer->at]))
-				buffer_add_char(&body, c);
-			c = lexer->text[lexer->at++];
-		}
-		buffer_add_char(&body, c);
-	}
-	lex_stop(lexer, "a backquote is never closed");
 }
 
 /* Follows NAME=, NAME+= and NAME[...]= character by character: looking back at each would take
@@ -532,7 +258,7 @@ static void lex_array(struct lexer *lexer, struct word *word)
 		}
 	}
 	lex_leave(lexer);
-	add_raw(lexer, word, start);
+	word_add_raw(lexer, word, start);
 }
 
 /* An unquoted character that means itself, or begins or ends a glob, a brace expansion or a tilde.
@@ -582,7 +308,7 @@ void lex_word(struct lexer *lexer, struct word *word)
 		} else if (c == '(' && word->value && word->value == word->text.length &&
 			   !word->quoted) {
 			lex_array(lexer, word);
-		} else if (ends_word(c)) {
+		} else if (lex_ends_word(c)) {
 			return;
 		} else if (c == '\'') {
 			lex_single_quotes(lexer, word);

@@ -4,6 +4,7 @@
 
 #include "../base/error.h"
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { AUDIT_HASH_TEXT = 65 };
@@ -22,6 +23,18 @@ void audit_close(struct audit *audit);
  * not even in part. */
 int audit_append(struct audit *audit, const char *kind, const char *run, json_t *body,
 		 struct error **ret_error);
+
+/* Whoever carries out a run holds it from its first record on: a lock that ends with the audit, and
+ * with the process however that dies. False where somebody else holds it. */
+bool audit_hold(struct audit *audit, const char *run);
+/* True if whoever carries it out is there, or somebody else holds it. */
+bool audit_is_held(struct audit *audit, const char *run);
+/* True if there is room for the records that must not fail, whatever the disk. For those that could
+ * wait. */
+bool audit_has_room(struct audit *audit);
+
+/* How many records there are. */
+uint64_t audit_count(struct audit *audit);
 
 struct audit_report {
 	uint64_t records;

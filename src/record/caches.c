@@ -25,7 +25,8 @@ enum {
 	SWEEP_LOOK = 1000, /* workspaces that are looked at */
 	SWEEP_MOST = 20000 /* files that are removed */
 };
-static const int64_t unused_seconds = 30 * 24 * 3600, gone_seconds = 24 * 3600;
+static const int64_t unused_seconds = 30 * 24 * 3600, gone_seconds = 24 * 3600,
+		     sweep_seconds = 3600;
 
 /* What is on its way out, by a name that no id has. */
 static const char removed[] = ".removed-";
@@ -310,7 +311,7 @@ static bool is_stale(const struct cache *cache)
 	       cache->used + (cache->gone ? gone_seconds : unused_seconds) < now;
 }
 
-void cache_sweep(const char *state)
+bool cache_sweep(const char *state)
 {
 	int fd = open_caches(state), looked = 0, r = 0;
 	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
@@ -337,4 +338,19 @@ void cache_sweep(const char *state)
 		closedir(directory);
 	else
 		close_fd(&fd);
+	return r == 0;
+}
+
+void cache_sweep_at_times(const char *state)
+{
+	const struct timespec swept[] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
+	_cleanup_close_ int caches = open_caches(state);
+	int64_t since;
+	struct stat st;
+
+	if (caches < 0 || fstat(caches, &st) < 0)
+		return;
+	since = (int64_t)time(NULL) - st.st_atim.tv_sec;
+	if ((since < 0 || since >= sweep_seconds) && cache_sweep(state))
+		(void)futimens(caches, swept);
 }

@@ -41,5 +41,8 @@ int cache_clear(const char *state, const char *id, struct error **ret_error);
 /* The id of a workspace's. Caller frees. */
 char *cache_id(const char *workspace);
 /* Removes what was not used for a month, or a day where the workspace is gone: a bounded part of
- * it, the next call goes on. */
-void cache_sweep(const char *state);
+ * it, the next call goes on. False where something is left. */
+bool cache_sweep(const char *state);
+/* The same, once an hour: looking at hundreds of workspaces takes as long as a run. When it was is
+ * the directory's time of access. */
+void cache_sweep_at_times(const char *state);

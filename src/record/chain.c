@@ -212,7 +212,7 @@ char *chain_follow(struct head *chain, const char *line, size_t length)
  * belong to the caller. */
 int log_lock(int fd, short type, const char *path, struct error **ret_error)
 {
-	struct flock whole = {.l_type = type, .l_whence = SEEK_SET};
+	struct flock whole = {.l_type = type, .l_whence = SEEK_SET, .l_len = LOG_LOCKED};
 	struct timespec pause = {.tv_nsec = 10000};
 	uint64_t deadline = 0;
 
@@ -237,7 +237,7 @@ int log_lock(int fd, short type, const char *path, struct error **ret_error)
 
 void log_unlock(int fd)
 {
-	struct flock whole = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+	struct flock whole = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_len = LOG_LOCKED};
 
 	(void)fcntl(fd, F_OFD_SETLK, &whole);
 }

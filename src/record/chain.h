@@ -64,6 +64,9 @@ void log_lines_done(struct lines *lines);
  * with it; caller frees. */
 char *chain_follow(struct head *chain, const char *line, size_t length);
 
+/* Past all that a log could ever hold: there runs are held, see audit_hold(). */
+#define LOG_LOCKED (INT64_C(1) << 61)
+
 /* Locks the whole log for writing (F_WRLCK) or reading (F_RDLCK); gives up after ten seconds. The
  * lock goes with the open file, so it ends with its holder, however that dies. */
 int log_lock(int fd, short type, const char *path, struct error **ret_error);

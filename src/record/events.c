@@ -65,6 +65,7 @@ json_t *event_start(const struct event_run *run)
 	json_object_set_new(body, "argv", list_value(run->argv));
 	json_object_set_new(body, "cwd", json_text(request->cwd));
 	json_object_set_new(body, "workspace", json_text(request->workspace));
+	json_object_set_new(body, "does", json_text(run->does));
 	json_object_set_new(body, "level", json_string(level_name(run->level)));
 	json_object_set_new(body, "agent", json_text(request->agent));
 	json_object_set_new(body, "session", json_text(run->session));

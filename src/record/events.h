@@ -14,6 +14,7 @@ struct event_run {
 	enum level level;
 	const struct list *policy; /* the files in force; empty: the built-in policy alone */
 	const char *rule;	   /* the one behind the verdict, "file:line" */
+	const char *does;	   /* what it is like, for questions about the like */
 };
 
 /* Each gives a new object. */

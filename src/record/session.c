@@ -35,18 +35,27 @@ static unsigned long long start_of(int pid)
 	return start;
 }
 
-char *session_default(const char *agent)
+char *session_of(int pid, const char *agent)
 {
-	int owner = isatty(0) || isatty(1) || isatty(2) ? getsid(0) : getppid();
-	unsigned long long start = start_of(owner);
+	unsigned long long start = start_of(pid);
 	char *id;
 
-	if (!start) {
-		owner = getppid();
-		start = start_of(owner);
-	}
-	if (asprintf(&id, "pid-%d-%llu%s%s", owner, start, agent ? "@" : "", agent ? agent : "") <
-	    0)
+	if (!start)
+		return NULL;
+	if (asprintf(&id, "pid-%d-%llu%s%s", pid, start, agent ? "@" : "", agent ? agent : "") < 0)
+		abort();
+	return id;
+}
+
+char *session_default(const char *agent)
+{
+	char *id = session_of(isatty(0) || isatty(1) || isatty(2) ? getsid(0) : getppid(), agent);
+
+	if (!id)
+		id = session_of(getppid(), agent);
+	/* A parent outside our view of processes is none. */
+	if (!id &&
+	    asprintf(&id, "pid-%d-0%s%s", getppid(), agent ? "@" : "", agent ? agent : "") < 0)
 		abort();
 	return id;
 }
@@ -68,6 +77,16 @@ int session_check_agent(const char *agent, struct error **ret_error)
 	fail(ret_error, E_USAGE, "'%s' cannot be the id of an agent", agent);
 	return error_hint(ret_error, "use up to %d letters, digits and . _ - @ + :, no . first",
 			  AGENT_MOST);
+}
+
+int session_check_claimed(const char *name, int pid, const char *agent, struct error **ret_error)
+{
+	_cleanup_free_ char *own = session_of(pid, agent);
+
+	if (!name || strncmp(name, "pid-", 4) != 0 || (own && strcmp(name, own) == 0))
+		return 0;
+	fail(ret_error, E_INPUT, "the session '%.100s' is that of another process", name);
+	return error_hint(ret_error, "leave session out, or give it a name of its own");
 }
 
 /* 0 where it was there already, 1 where it was made. */
@@ -112,6 +131,14 @@ int session_open(const char *state, const char *name, const char *agent,
 		fail_errno(ret_error, E_ENGINE, errno, "the state directory %s", state);
 		return error_hint(ret_error, "it must be writable: see XDG_STATE_HOME");
 	}
+	/* The place of an account without a home is a name in /var/tmp, which anybody may have made
+	 * before us: what lies there would be answers, and sockets. */
+	if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH))) {
+		fail(ret_error, E_ENGINE, "the state directory %s is not ours alone", real);
+		return error_hint(ret_error,
+				  "its owner must be user %lu, and nobody else write to it",
+				  (unsigned long)geteuid());
+	}
 	if (asprintf(&parent, "%s/sessions/%s", real, id) < 0 ||
 	    asprintf(&tmp, "%s/tmp%s%s", parent, agent ? "-" : "", agent ? agent : "") < 0)
 		abort();
@@ -148,6 +175,21 @@ void session_done(struct session *session)
 	free(session->id);
 	free(session->tmp);
 	*session = (struct session){0};
+}
+
+struct timespec session_began(const char *state, const char *id)
+{
+	_cleanup_free_ char *path = NULL;
+	struct timespec began = {0};
+	struct statx made;
+
+	if (asprintf(&path, "%s/sessions/%s", state, id) < 0)
+		abort();
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &made) < 0)
+		clock_gettime(CLOCK_REALTIME, &began);
+	else if (made.stx_mask & STATX_BTIME)
+		began = (struct timespec){made.stx_btime.tv_sec, made.stx_btime.tv_nsec};
+	return began;
 }
 
 static bool has_ended(int directory, const char *name)

@@ -7,6 +7,7 @@
 #include "../base/error.h"
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 struct session {
 	char *id;
@@ -24,6 +25,9 @@ int session_check_agent(const char *agent, struct error **ret_error);
 int session_open(const char *state, const char *name, const char *agent,
 		 struct session *ret_session, struct error **ret_error);
 void session_done(struct session *session);
+/* When its first run began; where it has had none, now. Where the file system does not say, a time
+ * before everything. */
+struct timespec session_began(const char *state, const char *id);
 /* Every session that has left something here, each with whether it still lives and when it was last
  * used; stops early when each returns non-zero, and returns that. */
 int session_list(const char *state,
@@ -32,5 +36,11 @@ int session_list(const char *state,
 int session_end(const char *state, const char *id, struct error **ret_error);
 /* The one that a run without --session would belong to; agent may be NULL. Caller frees. */
 char *session_default(const char *agent);
+/* The one of that process, and of the agent where it is not NULL; NULL: there is no such process.
+ * Caller frees. */
+char *session_of(int pid, const char *agent);
+/* Another program may say which session it means, but not that it is the one of a process: the
+ * yeses there were given to whoever calls ward from it. Its own it may name. Error or 0. */
+int session_check_claimed(const char *name, int pid, const char *agent, struct error **ret_error);
 /* Removes what sessions that have ended left behind. */
 void session_sweep(const char *state);

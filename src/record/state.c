@@ -12,15 +12,14 @@
 
 enum { PASSWD_LIMIT = 4 * 1024 * 1024 };
 
-/* The home of uid in /etc/passwd, read by hand because a static program cannot load the name
- * service's modules; NULL if there is none. Caller frees. */
-static char *home_from_passwd(uid_t uid)
+/* Read by hand because a static program cannot load the name service's modules. */
+int account_find(uid_t uid, gid_t *ret_gid, char **ret_home)
 {
 	_cleanup_free_ char *text = NULL;
 	char *rest, *line;
 
 	if (read_file(AT_FDCWD, "/etc/passwd", PASSWD_LIMIT, &text, /* ret_length= */ NULL) < 0)
-		return NULL;
+		return -ENOENT;
 	rest = text;
 	while ((line = strsep(&rest, "\n"))) {
 		/* name:password:uid:gid:description:home:shell */
@@ -33,10 +32,14 @@ static char *home_from_passwd(uid_t uid)
 		if (count < 6 || fields[2][0] < '0' || fields[2][0] > '9')
 			continue;
 		number = strtoul(fields[2], &end, 10);
-		if (*end == '\0' && number == uid && fields[5][0] == '/')
-			return strdup(fields[5]);
+		if (*end != '\0' || number != uid || fields[5][0] != '/')
+			continue;
+		if (ret_gid)
+			*ret_gid = (gid_t)strtoul(fields[3], NULL, 10);
+		*ret_home = strdup(fields[5]);
+		return 0;
 	}
-	return NULL;
+	return -ENOENT;
 }
 
 /* Inside another ward's sandbox, whose store can be seen there and nowhere else, the state is
@@ -68,8 +71,10 @@ int state_directory(char **ret_path, struct error **ret_error)
 	if (state && state[0] == '/') {
 		r = asprintf(&joined, "%s/ward", state);
 	} else {
-		if (!home || home[0] != '/')
-			home = found = home_from_passwd(geteuid());
+		if (!home || home[0] != '/') {
+			(void)account_find(geteuid(), /* ret_gid= */ NULL, &found);
+			home = found;
+		}
 		if (!home && geteuid() == 0)
 			home = "/root";
 		if (!home) {

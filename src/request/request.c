@@ -18,6 +18,9 @@ static const char *const approval_names[] = {[APPROVAL_NEVER] = "never",
 static const char *const preference_names[] = {[PREFERENCE_AUTO] = "auto",
 					       [PREFERENCE_REQUIRE] = "require",
 					       [PREFERENCE_FORBID] = "forbid"};
+static const char *const escalation_names[] = {[ESCALATION_NONE] = "none",
+					       [ESCALATION_CONTAINER] = "container",
+					       [ESCALATION_UNSANDBOXED] = "unsandboxed"};
 static const char *const caches_names[] = {[CACHES_PRIVATE] = "private", [CACHES_OFF] = "off"};
 static const char *const mode_names[] = {
 	[MODE_EXEC] = "exec", [MODE_SHELL] = "shell", [MODE_PATCH] = "patch"};
@@ -29,6 +32,7 @@ void request_init(struct request *request)
 		.level = LEVEL_RESTRICTED,
 		.network = NETWORK_NONE,
 		.approval = APPROVAL_ON_FAILURE,
+		.escalation = ESCALATION_UNSANDBOXED,
 		.keep_output = KEEP_OUTPUT,
 	};
 }
@@ -42,13 +46,14 @@ void request_done(struct request *request)
 				&request->sockets,     &request->allow_calls,
 				&request->deny_calls,  &request->require,
 				&request->allow_hosts, &request->deny_hosts,
-				&request->publish,     &request->sandbox_warnings};
-	char *texts[] = {request->script,	 request->shell,   request->approval_command,
-			 request->workspace,	 request->cwd,	   request->agent,
-			 request->session,	 request->tool,	   request->call_id,
-			 request->turn,		 request->reason,  request->policy,
-			 request->asked,	 request->profile, request->bound,
-			 request->caller.program};
+				&request->publish,     &request->sandbox_warnings,
+				&request->container};
+	char *texts[] = {request->script,	  request->shell,   request->approval_command,
+			 request->workspace,	  request->cwd,	    request->agent,
+			 request->session,	  request->tool,    request->call_id,
+			 request->turn,		  request->reason,  request->policy,
+			 request->asked,	  request->profile, request->bound,
+			 request->caller.program, request->token};
 
 	for (size_t i = 0; i < ELEMENTS(lists); i++)
 		list_done(lists[i]);
@@ -108,6 +113,16 @@ const char *preference_name(enum preference preference)
 int preference_from_name(const char *name)
 {
 	return value_of(preference_names, ELEMENTS(preference_names), name);
+}
+
+const char *escalation_name(enum escalation escalation)
+{
+	return name_at(escalation_names, ELEMENTS(escalation_names), escalation);
+}
+
+int escalation_from_name(const char *name)
+{
+	return value_of(escalation_names, ELEMENTS(escalation_names), name);
 }
 
 const char *caches_name(enum caches caches)

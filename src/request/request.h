@@ -23,6 +23,9 @@ enum approval {
 enum caches { CACHES_PRIVATE, CACHES_OFF };
 /* What the caller's tool wants of the sandbox. */
 enum preference { PREFERENCE_AUTO, PREFERENCE_REQUIRE, PREFERENCE_FORBID };
+/* How far beyond its level a command may go if a person says so, each step by its own permission:
+ * not at all, into a container, out of any sandbox. */
+enum escalation { ESCALATION_NONE, ESCALATION_CONTAINER, ESCALATION_UNSANDBOXED };
 
 /* 0 means: no limit of its own, the default applies. */
 struct limits {
@@ -62,9 +65,10 @@ struct request {
 		has_caches; /* said by the caller, not the default */
 	enum approval approval;
 	enum preference sandbox;
-	bool escalated;		/* wants to start without the sandbox */
-	char *policy, *profile; /* a file of its own, a named profile; each may be NULL */
-	bool profile_implied;	/* nobody named it: the command is that agent */
+	bool escalated;		    /* wants to start without the sandbox */
+	enum escalation escalation; /* and no further than the policy has it */
+	char *policy, *profile;	    /* a file of its own, a named profile; each may be NULL */
+	bool profile_implied;	    /* nobody named it: the command is that agent */
 	struct list read, write, read_only, deny, make; /* file rules as given: paths or globs */
 	struct list sockets;				/* host sockets by name or path */
 	struct list environment;			/* NAME=VALUE to set */
@@ -74,12 +78,14 @@ struct request {
 	bool trace_reads;		     /* what it reads is shown to the supervisor, too */
 	struct list allow_hosts, deny_hosts; /* as a policy writes them */
 	struct list publish;		     /* OUTSIDE[:INSIDE]: ports */
+	struct list container;		     /* KEY=VALUE, see base/container_word.h */
 	struct limits limits;
 	uint64_t wait_ns;     /* for an answer from elsewhere, where nobody sits at a terminal */
 	uint64_t keep_output; /* bytes of each stream kept for the result */
 
 	char *agent, *session, *tool, *call_id, *turn,
 		*reason; /* who asks, and why; each may be NULL */
+	char *token;	 /* that it runs under; may be NULL. Never shown, never on record */
 	char *asked;	 /* the id of a question that the caller has put to its user; may be NULL */
 	bool requires_approval; /* the caller's tool wants a yes, whatever else is said */
 	bool approved, approved_by_policy; /* the caller says that somebody has said yes, or its own
@@ -87,6 +93,7 @@ struct request {
 	struct list sandbox_warnings;	   /* that the caller has to add to the result */
 	struct caller caller;
 	bool json, quiet, no_pty;
+	bool unattended;    /* the terminal is in the hands of an agent: nobody is asked there */
 	bool foreign;	    /* another program's request, not a person's command line */
 	char *bound;	    /* foreign: the directory that it was started for; may be NULL */
 	bool profile_bound; /* foreign: the profile is that of whoever started it, too */
@@ -108,6 +115,8 @@ const char *caches_name(enum caches caches);
 int caches_from_name(const char *name);
 const char *preference_name(enum preference preference);
 int preference_from_name(const char *name);
+const char *escalation_name(enum escalation escalation);
+int escalation_from_name(const char *name);
 
 /* The command as one line of shell text, for people and records. Caller frees. */
 char *request_command_text(const struct request *request);

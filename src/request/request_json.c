@@ -188,6 +188,23 @@ static void write_preference(json_t *object, const char *key, const void *place)
 	json_put_text(object, key, preference_name(*(const enum preference *)place));
 }
 
+static int read_escalation(const char *key, const json_t *value, void *place,
+			   struct error **ret_error)
+{
+	int escalation =
+		json_is_string(value) ? escalation_from_name(json_string_value(value)) : -1;
+
+	if (escalation < 0)
+		return wrong(ret_error, key, "none, container or unsandboxed");
+	*(enum escalation *)place = (enum escalation)escalation;
+	return 0;
+}
+
+static void write_escalation(json_t *object, const char *key, const void *place)
+{
+	json_put_text(object, key, escalation_name(*(const enum escalation *)place));
+}
+
 static int read_network(const char *key, const json_t *value, void *place, struct error **ret_error)
 {
 	int network = json_is_string(value) ? network_from_name(json_string_value(value)) : -1;
@@ -316,6 +333,7 @@ static const struct kind reach = {sizeof(enum network), read_network, write_netw
 static const struct kind asking = {sizeof(enum approval), read_approval, write_approval};
 static const struct kind layers = {sizeof(enum caches), read_caches, write_caches};
 static const struct kind wish = {sizeof(enum preference), read_preference, write_preference};
+static const struct kind extent = {sizeof(enum escalation), read_escalation, write_escalation};
 static const struct kind manner = {sizeof(enum mode), read_mode, write_mode};
 static const struct kind size = {sizeof(uint64_t), read_size, write_amount};
 static const struct kind kept = {sizeof(uint64_t), read_size, write_kept};
@@ -342,6 +360,7 @@ static const struct field {
 	{"caches", &layers, offsetof(struct request, caches)},
 	{"sandbox", &wish, offsetof(struct request, sandbox)},
 	{"escalated", &flag, offsetof(struct request, escalated)},
+	{"escalation", &extent, offsetof(struct request, escalation)},
 	{"policy", &path, offsetof(struct request, policy)},
 	{"profile", &text, offsetof(struct request, profile)},
 	{"read", &words, offsetof(struct request, read)},
@@ -355,6 +374,7 @@ static const struct field {
 	{"allow_host", &words, offsetof(struct request, allow_hosts)},
 	{"deny_host", &words, offsetof(struct request, deny_hosts)},
 	{"publish", &words, offsetof(struct request, publish)},
+	{"container", &words, offsetof(struct request, container)},
 	{"allow_syscall", &words, offsetof(struct request, allow_calls)},
 	{"deny_syscall", &words, offsetof(struct request, deny_calls)},
 	{"require", &words, offsetof(struct request, require)},
@@ -376,6 +396,7 @@ static const struct field {
 	{"call_id", &text, offsetof(struct request, call_id)},
 	{"turn", &text, offsetof(struct request, turn)},
 	{"reason", &text, offsetof(struct request, reason)},
+	{"token", &text, offsetof(struct request, token)},
 	{"requires_approval", &flag, offsetof(struct request, requires_approval)},
 	{"approved", &flag, offsetof(struct request, approved)},
 	{"approved_by_policy", &flag, offsetof(struct request, approved_by_policy)},

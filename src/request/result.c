@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum {
+	STATUS_DEFERRED = 75,
 	STATUS_TIMED_OUT = 124,
 	STATUS_FAILED = 125,
 	STATUS_REFUSED = 126,
@@ -30,6 +31,7 @@ static const struct {
 	[E_NOT_FOUND] = {"engine", STATUS_NOT_FOUND},
 	[E_NOT_EXECUTABLE] = {"engine", STATUS_REFUSED},
 	[E_INPUT] = {"engine", STATUS_FAILED},
+	[E_DEFERRED] = {"rejected", STATUS_DEFERRED},
 };
 
 static const char *const limit_names[] = {
@@ -119,6 +121,8 @@ static void decision_done(struct decision *decision)
 	free(decision->scope);
 	free(decision->grant);
 	free(decision->time);
+	free(decision->approval.reason);
+	list_done(&decision->approval.domains);
 }
 
 void result_done(struct result *result)
@@ -130,6 +134,8 @@ void result_done(struct result *result)
 		decision_done(&result->decisions[i]);
 	free(result->decisions);
 	free(result->run);
+	free(result->ticket);
+	free(result->incident);
 	free(result->stdout_.data);
 	free(result->stderr_.data);
 	free(result->aggregated.data);
@@ -191,6 +197,8 @@ int result_exit_status(const struct result *result)
 {
 	bool started = result->exit_code >= 0 || result->signal > 0;
 
+	if (result->ticket)
+		return STATUS_DEFERRED;
 	if (result->timed_out)
 		return STATUS_TIMED_OUT;
 	/* What the sandbox refused to a command that ran is for the command to answer. */

@@ -28,6 +28,8 @@ struct denial {
 	char *protocol; /* connect: tcp or udp; else NULL */
 	uint16_t port;	/* connect; else 0 */
 	char *answer;	/* none, granted, denied; a constant, not freed */
+	const char
+		*violation; /* what it counts as against the agent ("token"); NULL: it does not */
 	unsigned count;
 	struct timespec first, last; /* when it was tried */
 };
@@ -43,8 +45,18 @@ struct attempt {
 };
 
 /* One step of deciding, in order; strings are owned, NULL becomes null. */
+/* What a person, or what stands for one, has said to a question. */
+struct said {
+	bool given; /* there was an answer */
+	bool granted, monitored;
+	char *reason;	     /* owned; what he said besides, for the agent; may be NULL */
+	uint64_t seconds;    /* how long it holds; 0: as its scope says */
+	struct list domains; /* hosts that a yes opens */
+};
+
 struct decision {
 	char *stage, *verdict, *source, *by, *scope, *grant, *time;
+	struct said approval;
 };
 
 struct output {
@@ -53,11 +65,14 @@ struct output {
 };
 
 struct result {
-	char *run; /* NULL where no run was begun */
+	char *run;	/* NULL where no run was begun */
+	char *incident; /* by which its agent is in safe mode; NULL: it is in none */
+	char *ticket;	/* under which it goes on without its caller; NULL: it does not */
 	const char *verdict, *source;
 	int exit_code; /* -1 where the command did not start */
 	int signal;    /* 0: none */
 	bool timed_out, truncated;
+	bool told_to_end; /* whoever started ward wanted it to end; not part of the JSON */
 	enum run_limit limit;
 	double duration_ms;
 	struct output stdout_, stderr_, aggregated;
@@ -97,9 +112,13 @@ struct view {
 };
 void result_view(const struct result *result, struct view *ret_view);
 
-/* The exit status of `ward run` for it: the command's own, 128+N, 124, 125, 126, 127. */
+/* The exit status of `ward run` for it: the command's own, 128+N, 124, 125, 126, 127;
+ * 75 where it goes on by a ticket. */
 int result_exit_status(const struct result *result);
 
+/* A part of it. */
+json_t *denial_to_json(const struct denial *denial);
+json_t *decision_to_json(const struct decision *decision);
 /* The object of the design's section 7. Bytes that are not UTF-8 are shown with U+FFFD and "lossy":
  * true. */
 json_t *result_to_json(const struct result *result);

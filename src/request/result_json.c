@@ -17,7 +17,7 @@ static void append(json_t *array, json_t *value)
 		abort();
 }
 
-static json_t *denial_to_json(const struct denial *denial)
+json_t *denial_to_json(const struct denial *denial)
 {
 	char first[TIME_TEXT], last[TIME_TEXT];
 	json_t *object = json_object();
@@ -34,6 +34,8 @@ static json_t *denial_to_json(const struct denial *denial)
 	json_put_count(object, "count", MAX(denial->count, 1u));
 	json_put_text(object, "first", first);
 	json_put_text(object, "last", last);
+	if (denial->violation)
+		json_put_text(object, "violation", denial->violation);
 	if (denial->host) {
 		json_put_text(object, "host", denial->host);
 		json_put_text(object, "address", denial->address);
@@ -57,7 +59,22 @@ static json_t *attempt_to_json(const struct attempt *attempt)
 	return object;
 }
 
-static json_t *decision_to_json(const struct decision *decision)
+static json_t *approval_to_json(const struct decision *decision)
+{
+	const struct said *approval = &decision->approval;
+	json_t *object = json_object();
+
+	json_put(object, "granted", json_boolean(approval->granted));
+	json_put_text(object, "reason", approval->reason);
+	json_put(object, "duration",
+		 approval->seconds ? json_integer((json_int_t)approval->seconds) : json_null());
+	json_put_text(object, "approver", decision->by);
+	json_put_list(object, "allowed_domains", &approval->domains);
+	json_put(object, "monitored", json_boolean(approval->monitored));
+	return object;
+}
+
+json_t *decision_to_json(const struct decision *decision)
 {
 	json_t *object = json_object();
 
@@ -68,6 +85,8 @@ static json_t *decision_to_json(const struct decision *decision)
 	json_put_text(object, "scope", decision->scope);
 	json_put_text(object, "grant", decision->grant);
 	json_put_text(object, "time", decision->time);
+	if (decision->approval.given)
+		json_put(object, "approval", approval_to_json(decision));
 	return object;
 }
 
@@ -106,6 +125,7 @@ static json_t *to_json(const struct result *result, bool with_output)
 
 	result_view(result, &view);
 	json_put_text(object, "run", result->run);
+	json_put_text(object, "ticket", result->ticket);
 	json_put_text(object, "verdict", result->verdict);
 	json_put_text(object, "source", result->source);
 	json_put(object, "exit_code", json_integer(view.exit_code));
@@ -129,6 +149,8 @@ static json_t *to_json(const struct result *result, bool with_output)
 	json_put(object, "resources", resources_to_json(result));
 	json_put_list(object, "sandbox_warnings", &result->warnings);
 	json_put(object, "error", error_to_json(result->error));
+	if (result->incident)
+		json_put_text(object, "safe_mode", result->incident);
 	return object;
 }
 

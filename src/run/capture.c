@@ -23,6 +23,8 @@ void capture_add(struct capture *capture, const char *data, size_t length)
 {
 	size_t part = MIN(length, capture->half - capture->head_length);
 
+	if (capture->also)
+		capture->also(capture->also_data, data, length);
 	capture->total += length;
 	if (part > 0) {
 		/* Doubling: most commands print little. */
@@ -58,23 +60,49 @@ void capture_add(struct capture *capture, const char *data, size_t length)
 	}
 }
 
+static uint64_t missing_of(const struct capture *capture)
+{
+	return capture->tail_total - MIN(capture->tail_total, (uint64_t)capture->half);
+}
+
+/* The ring, from its oldest byte on. */
+static void replay_tail(const struct capture *capture,
+			void (*take)(void *data, const char *bytes, size_t length), void *data)
+{
+	size_t at = missing_of(capture) ? (size_t)(capture->tail_total % capture->half) : 0;
+
+	if (!capture->tail_total)
+		return;
+	take(data, capture->tail + at,
+	     (size_t)MIN(capture->tail_total, (uint64_t)capture->half) - at);
+	take(data, capture->tail, at);
+}
+
+uint64_t capture_replay(const struct capture *capture,
+			void (*take)(void *data, const char *bytes, size_t length), void *data)
+{
+	if (capture->head_length)
+		take(data, capture->head, capture->head_length);
+	replay_tail(capture, take, data);
+	return missing_of(capture);
+}
+
+static void add_piece(void *data, const char *bytes, size_t length)
+{
+	buffer_add(data, bytes, length);
+}
+
 bool capture_take(struct capture *capture, struct output *ret_output)
 {
 	struct buffer buffer = {0};
-	uint64_t kept = MIN(capture->tail_total, (uint64_t)capture->half);
-	uint64_t missing = capture->tail_total - kept;
-	size_t at = (size_t)(capture->tail_total % capture->half);
+	uint64_t missing = missing_of(capture);
 
 	if (capture->total == 0)
 		return false;
 	buffer_add(&buffer, capture->head, capture->head_length);
-	if (missing > 0) {
+	if (missing > 0)
 		buffer_printf(&buffer, "\n[... %" PRIu64 " bytes left out ...]\n", missing);
-		buffer_add(&buffer, capture->tail + at, capture->half - at);
-		buffer_add(&buffer, capture->tail, at);
-	} else if (kept > 0) {
-		buffer_add(&buffer, capture->tail, (size_t)kept);
-	}
+	replay_tail(capture, add_piece, &buffer);
 	ret_output->length = buffer.length;
 	ret_output->data = buffer_steal(&buffer);
 	return missing > 0;

@@ -3,12 +3,14 @@
 #include "run.h"
 #include "stops.h"
 #include "watch.h"
+#include "../base/io.h"
 #include "../base/units.h"
 #include "../sys/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -23,6 +25,9 @@ static const int passed_on[] = {SIGINT,	 SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 
 /* How often a pump is moved before a question: as much as a program has printed just before. */
 enum { SETTLE_MS = 20, PASSES = 16, HOLD_MS = 100 };
+
+/* How often one that stands still looks whether it may go on. */
+enum { FROZEN_LOOK_MS = 500 };
 
 /* How long init may take to hear that something is to be stopped. */
 static const uint64_t hold_ns = 1000000000;
@@ -42,6 +47,8 @@ struct run {
 	int signals;
 	uint64_t started, killed; /* monotonic; 0: not yet, none */
 	struct stops stops;	  /* who stands still while a person is asked */
+	bool stays;		  /* until it is known whether it is to be frozen */
+	bool frozen;		  /* until somebody lets it go on, or it is ended */
 	bool held;		  /* init knows that it is we who stop them */
 	bool keyboard;		  /* the command has the terminal */
 	bool has_modes;		  /* the pty has the modes of the terminal as a job finds it */
@@ -56,6 +63,8 @@ static void relay_signals(sigset_t *set)
 	for (size_t i = 0; i < ELEMENTS(passed_on); i++)
 		sigaddset(set, passed_on[i]);
 	sigaddset(set, RUN_CANCEL);
+	sigaddset(set, RUN_TELL);
+	sigaddset(set, RUN_LOOK);
 }
 
 void run_block_signals(struct dispositions *ret_before)
@@ -88,7 +97,11 @@ static void end_sandbox(struct run *run, enum run_limit limit)
 	run->outcome->timed_out = limit == LIMIT_TIME;
 	watch_last(&run->watch, &run->watched);
 	run->killed = monotonic_ns();
-	(void)cgroup_thaw(run->watch.group); /* what is frozen cannot be ended */
+	/* What is frozen cannot be ended; what was told so before does not get another step. */
+	if (run->frozen || run->stays)
+		cgroup_kill(run->watch.group);
+	run->frozen = run->stays = false;
+	(void)cgroup_thaw(run->watch.group);
 	if (run->entry->walls & WALL_BIT(WALL_PID_NAMESPACE))
 		sys_pidfd_send_signal(run->entry->pidfd,
 				      SIGKILL); /* pid 1: nothing inside survives it */
@@ -201,7 +214,17 @@ static void hear_signals(struct run *run)
 			end_sandbox(run, LIMIT_NONE);
 			continue;
 		}
+		if ((int)info.ssi_signo == RUN_LOOK) {
+			if (run->attendant->look)
+				run->attendant->look(run->attendant->data);
+			continue;
+		}
 		switch (info.ssi_signo) {
+		case RUN_TELL:
+			/* The kernel sends it, too, when a lease is broken. */
+			if (info.ssi_code == SI_USER && run->attendant->tell)
+				run->attendant->tell(run->attendant->data);
+			break;
 		case SIGWINCH:
 			if (run->entry->terminal >= 0)
 				terminal_copy_size(run->streams, run->entry->terminal);
@@ -215,7 +238,10 @@ static void hear_signals(struct run *run)
 		case SIGHUP:
 		case SIGQUIT:
 			run->outcome->told_to_end = true;
-			order(run, INIT_SIGNAL, (int)info.ssi_signo);
+			if (run->frozen) /* it would hear of it too late */
+				end_sandbox(run, LIMIT_NONE);
+			else
+				order(run, INIT_SIGNAL, (int)info.ssi_signo);
 			break;
 		default:
 			order(run, INIT_SIGNAL, (int)info.ssi_signo);
@@ -270,6 +296,8 @@ static int patience(const struct run *run)
 
 	if (run->ended && !run->killed)
 		return 100;
+	if (run->frozen)
+		return FROZEN_LOOK_MS;
 	if (!until)
 		return run->streams->input && isatty(run->streams->input->from) ? 500 : -1;
 	return until <= now ? 0 : (int)MIN((until - now) / 1000000 + 1, (uint64_t)3600 * 1000);
@@ -279,13 +307,17 @@ static void check_limits(struct run *run)
 {
 	const struct attendant *attendant = run->attendant;
 	uint64_t next = run->watch.next;
+	struct near_limit near;
 	enum run_limit passed;
 
-	if (run->killed)
+	if (run->killed || run->frozen)
 		return;
 	run->watched.output = output_so_far(run->streams);
 	run->watched.set_aside = attendant->set_aside ? attendant->set_aside(attendant->data) : 0;
 	passed = watch_look(&run->watch, &run->watched);
+	while (watch_take_near(&run->watch, &near))
+		if (attendant->near)
+			attendant->near(attendant->data, &near);
 	if (passed != LIMIT_NONE)
 		end_sandbox(run, passed);
 	else if (run->watch.next != next && watch_asks_init(&run->watch))
@@ -361,12 +393,13 @@ void run_pause(struct run *run)
 	watch_pause(&run->watch);
 	order(run, INIT_PAUSE, signals);
 	if (signals && init_holds(run))
-		stops_begin(&run->stops, run->entry->init);
+		stops_begin(&run->stops, run->entry->leader);
 }
 
 void run_resume(struct run *run)
 {
-	(void)cgroup_thaw(run->watch.group);
+	if (!run->frozen)
+		(void)cgroup_thaw(run->watch.group);
 	draw_anew(run);
 	stops_end(&run->stops);
 	order(run, INIT_RESUME, 0);
@@ -375,7 +408,92 @@ void run_resume(struct run *run)
 
 void run_look(struct run *run)
 {
+	sigset_t waiting;
+
+	/* Signals are heard after the question; this one cannot wait. */
+	if (run->attendant->look && sigpending(&waiting) == 0 &&
+	    sigismember(&waiting, RUN_LOOK) > 0)
+		run->attendant->look(run->attendant->data);
 	check_limits(run);
+}
+
+/* How long the group may take until all of it stands still. One that waits for an answer of ours
+ * does not run either, and comes to a stop behind it. */
+static const uint64_t still_ns = 40000000;
+
+/* What a freeze without a group would be worth, for the test program that shows it: who was started
+ * is stopped, as a shell would. */
+static void stop_first(const struct run *run)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64];
+	pid_t first;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", run->entry->init,
+		 run->entry->init);
+	if (read_file(AT_FDCWD, path, 1 << 16, &text, /* ret_length= */ NULL) < 0)
+		return;
+	first = (pid_t)strtol(text, NULL, 10);
+	if (first > 1)
+		(void)kill(first, SIGSTOP);
+}
+
+bool run_hold(struct run *run)
+{
+	if (run->frozen || run->killed || run->ended ||
+	    checks_switched_off() & CHECK_BIT(CHECK_FREEZE))
+		return true;
+	if (cgroup_freeze_soon(run->watch.group) == 0)
+		run->stays = true;
+	return run->stays;
+}
+
+void run_let_go(struct run *run)
+{
+	if (run->stays && !run->frozen)
+		(void)cgroup_thaw(run->watch.group);
+	run->stays = false;
+}
+
+int run_freeze(struct run *run)
+{
+	int r;
+
+	if (run->frozen || run->killed || run->ended)
+		return run->frozen ? 0 : -ESRCH;
+	order(run, INIT_PAUSE, 0);
+	watch_pause(&run->watch);
+	if (checks_switched_off() & CHECK_BIT(CHECK_FREEZE))
+		stop_first(run);
+	r = checks_switched_off() & CHECK_BIT(CHECK_FREEZE)
+		    ? 0
+		    : cgroup_freeze_within(run->watch.group, still_ns);
+	if (r < 0 && r != -ETIMEDOUT)
+		end_sandbox(run, LIMIT_NONE);
+	else
+		run->frozen = true;
+	pass_on(run); /* all that it had printed by then */
+	return r;
+}
+
+bool run_is_frozen(const struct run *run)
+{
+	return run->frozen;
+}
+
+bool run_is_over(const struct run *run)
+{
+	return run->killed || run->ended;
+}
+
+void run_thaw(struct run *run)
+{
+	if (!run->frozen)
+		return;
+	run->frozen = false;
+	(void)cgroup_thaw(run->watch.group);
+	order(run, INIT_RESUME, 0);
+	watch_resume(&run->watch);
 }
 
 void run_end(struct run *run)
@@ -390,7 +508,7 @@ static void serve_once(struct run *run)
 	struct pollfd fds[4 + 2 * 5] = {
 		{run->signals, POLLIN, 0},
 		{run->entry->control, POLLIN, 0},
-		{run->gone ? -1 : run->attendant->fd, POLLIN, 0},
+		{run->gone || run->frozen ? -1 : run->attendant->fd, POLLIN, 0},
 		{run->gone ? -1 : run->entry->pidfd, POLLIN, 0},
 	};
 
@@ -414,6 +532,8 @@ static void serve_once(struct run *run)
 				;
 	if (fds[0].revents)
 		hear_signals(run);
+	if (run->frozen && run->attendant->look)
+		run->attendant->look(run->attendant->data);
 	if (fds[1].revents)
 		hear_init(run);
 	if (fds[3].revents) {

@@ -9,6 +9,7 @@
 #include "streams.h"
 
 struct run;
+struct near_limit;
 
 /* Somebody else with something to do while the command runs. */
 struct attendant {
@@ -17,8 +18,14 @@ struct attendant {
 	void *data;
 	/* Bytes of the disk that calls it was shown have set aside; may be NULL. */
 	uint64_t (*set_aside)(void *data);
+	/* It came near to a limit, each told once; may be NULL. */
+	void (*near)(void *data, const struct near_limit *near);
+	/* Somebody wants to see what only we know (RUN_TELL); may be NULL. */
+	void (*tell)(void *data);
 	/* The run, for run_pause, before anything is served; may be NULL. */
 	void (*begun)(void *data, struct run *run);
+	/* RUN_LOOK has come, or the run stands still and time has passed; may be NULL. */
+	void (*look)(void *data);
 };
 
 struct outcome {
@@ -42,6 +49,11 @@ struct dispositions {
 
 /* Tells a supervisor to end its run now; what the command left is reaped and the result made. */
 #define RUN_CANCEL SIGRTMIN
+/* Asks it to tell what only it knows to whoever looks at the run: one that means nothing to a
+ * process that does not expect it, and that does not queue up. */
+#define RUN_TELL SIGURG
+/* Tells it to look whether the agent may go on. */
+#define RUN_LOOK (SIGRTMIN + 1)
 
 /* The signals that ward passes on are blocked from here on and read by run_serve. */
 void run_block_signals(struct dispositions *ret_before);
@@ -60,5 +72,18 @@ void run_look(struct run *run);
  * inside it. */
 void run_pause(struct run *run);
 void run_resume(struct run *run);
+/* Bids everything the command has started to stand still, and waits for nothing: who is inside a
+ * call does not get out of it. Afterwards it is frozen, or let go. False: there is no freezer. */
+bool run_hold(struct run *run);
+void run_let_go(struct run *run);
+/* Stops everything the command has started, by the freezer of its group: whoever forks, changes
+ * session or is told to go on stays where it is. Clocks stand still, and nothing is served. Where
+ * there is no freezer it is ended instead, at once. 0: it stands still; -ETIMEDOUT: all that could
+ * run does, and one waits inside a call; else it is ended. */
+int run_freeze(struct run *run);
+bool run_is_frozen(const struct run *run);
+/* It has ended, or was ended. */
+bool run_is_over(const struct run *run);
+void run_thaw(struct run *run);
 /* Ends the command and everything it left behind, now. From inside run_serve, too. */
 void run_end(struct run *run);

@@ -7,12 +7,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-/* How often the processes inside are counted, and what they may use where nobody said otherwise:
- * enough for any build, and an end for a fork bomb and a leak before the machine is out of memory.
- * Where somebody did say, and no control group stands, they are counted as often as that takes a
- * twentieth of a CPU. */
+/* How often the processes inside are counted. Where somebody set a limit, and no control group
+ * stands, they are counted as often as that takes a twentieth of a CPU. */
 static const uint64_t count_ns = 250000000, often_ns = 25000000;
-enum { PROCESSES = 8192, MEMORY_PERCENT = 80, COUNT_COST = 20 };
+enum { COUNT_COST = 20 };
 
 /* Less than this of one CPU is idle; and no less than this much time is told apart from nothing. */
 enum { IDLE_PERCENT = 1 };
@@ -47,15 +45,15 @@ void watch_begin(struct watch *watch, const struct entry *entry, const struct li
 		.memory = entry->walls & WALL_BIT(WALL_DEVICES)
 				  ? openat(entry->root, "dev/shm", O_PATH | O_DIRECTORY | O_CLOEXEC)
 				  : -1,
-		.init = own_proc ? 1 : entry->init,
+		.init = own_proc ? 1 : entry->leader,
 		.only_it = !own_proc,
 	};
 	/* Without the sandbox nothing is bounded that nobody bounded. */
 	watch->most_memory = limits->memory ? limits->memory
-			     : entry->walls ? usage_of_machine() / 100 * MEMORY_PERCENT
+			     : entry->walls ? usage_of_machine() / 100 * WATCH_MEMORY_PERCENT
 					    : UINT64_MAX;
 	watch->most_processes = limits->processes ? limits->processes
-				: entry->walls	  ? (uint64_t)PROCESSES
+				: entry->walls	  ? (uint64_t)WATCH_PROCESSES
 						  : UINT64_MAX - 1;
 	watch->interval = (limits->memory && !(held & CGROUP_MEMORY)) || limits->processes ||
 					  limits->disk || limits->cpu_ns
@@ -121,6 +119,44 @@ static enum run_limit weigh(struct watch *watch, const struct watched *watched,
 	return LIMIT_NONE;
 }
 
+static void note_near(struct watch *watch, enum run_limit limit, uint64_t used, uint64_t most)
+{
+	if (!most || most >= UINT64_MAX - 1 || watch->near & (1u << limit) ||
+	    (double)used * 100 < (double)most * NEAR_PERCENT)
+		return;
+	watch->near |= 1u << limit;
+	watch->nears[watch->near_count++] = (struct near_limit){limit, used, most};
+}
+
+/* What a person may want to know before it ends the run. */
+static void note_nears(struct watch *watch, const struct watched *watched,
+		       const struct usage *usage, uint64_t now)
+{
+	const struct limits *limits = watch->limits;
+	uint64_t left = watch->deadline - MIN(now, watch->deadline);
+	uint64_t memory = usage->memory;
+
+	if (limits->memory && !(watch->kinds & USAGE_MEMORY))
+		memory = cgroup_memory(watch->group, limits->memory / 100 * NEAR_PERCENT);
+	note_near(watch, LIMIT_MEMORY, memory, watch->most_memory);
+	note_near(watch, LIMIT_PROCESSES, usage->processes, watch->most_processes);
+	note_near(watch, LIMIT_CPU, usage->cpu_ns / 1000000, limits->cpu_ns / 1000000);
+	note_near(watch, LIMIT_DISK, usage->written + watched->set_aside, limits->disk);
+	note_near(watch, LIMIT_OUTPUT, watched->output, limits->output);
+	if (watch->deadline && !watch->pauses)
+		note_near(watch, LIMIT_TIME,
+			  (limits->time_ns - MIN(left, limits->time_ns)) / 1000000,
+			  limits->time_ns / 1000000);
+}
+
+bool watch_take_near(struct watch *watch, struct near_limit *ret_near)
+{
+	if (!watch->near_count)
+		return false;
+	*ret_near = watch->nears[--watch->near_count];
+	return true;
+}
+
 static enum run_limit count(struct watch *watch, const struct watched *watched)
 {
 	uint64_t start = monotonic_ns(), now;
@@ -143,6 +179,7 @@ static enum run_limit count(struct watch *watch, const struct watched *watched)
 	if (passed == LIMIT_NONE && watch->limits->idle_ns && !watch->pauses &&
 	    is_idle(watch, &usage, watched->output, now))
 		passed = LIMIT_IDLE;
+	note_nears(watch, watched, &usage, now);
 	watch->next = now + MIN(MAX(watch->interval, COUNT_COST * (now - start)), 4 * count_ns);
 	return passed;
 }

@@ -420,6 +420,14 @@ void cgroup_read(const struct cgroup *group, struct cgroup_usage *ret_usage)
 	ret_usage->killed = now.killed - MIN(group->before.killed, now.killed);
 }
 
+uint64_t cgroup_memory(const struct cgroup *group, uint64_t from)
+{
+	for (size_t i = 0; group && i < group->count; i++)
+		if (group->parts[i].powers & CGROUP_MEMORY)
+			return part_memory(&group->parts[i], from);
+	return 0;
+}
+
 static const uint64_t freeze_ns = 1000000000;
 
 static int set_frozen(struct cgroup *group, bool frozen, uint64_t patience)
@@ -442,6 +450,18 @@ int cgroup_freeze_soon(struct cgroup *group)
 	int r = set_frozen(group, true, /* patience= */ 0);
 
 	return r == -ETIMEDOUT ? 0 : r;
+}
+
+int cgroup_freeze_within(struct cgroup *group, uint64_t patience_ns)
+{
+	return set_frozen(group, true, patience_ns);
+}
+
+void cgroup_kill(struct cgroup *group)
+{
+	for (size_t i = 0; group && i < group->count; i++)
+		if (group->parts[i].powers & CGROUP_FREEZER)
+			part_kill(group->parts[i].directory, group->name);
 }
 
 int cgroup_thaw(struct cgroup *group)

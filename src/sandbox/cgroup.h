@@ -45,12 +45,21 @@ struct cgroup_usage {
 /* Since the process was put in; zero for what is not counted. */
 void cgroup_read(const struct cgroup *group, struct cgroup_usage *ret_usage);
 
+/* What is held now, without what was read from files, which the kernel gives up where there is
+ * need: a command is not near its limit because it has read much. Looked at that closely only
+ * beyond `from`; 0 where it is not counted. */
+uint64_t cgroup_memory(const struct cgroup *group, uint64_t from);
+
 /* Both wait until it is so, at most a second; 0 or -errno: -ENOTSUP without a freezer, -ETIMEDOUT
  * where a process would not. Nothing of a frozen run can be ended before it is thawed. */
 int cgroup_freeze(struct cgroup *group);
 /* The same without waiting: whoever waits for an answer of ours freezes only after it. */
 int cgroup_freeze_soon(struct cgroup *group);
+/* The same, for as long as that. */
+int cgroup_freeze_within(struct cgroup *group, uint64_t patience_ns);
 int cgroup_thaw(struct cgroup *group);
+/* Ends all that is in it. What is frozen is gone when it is thawed, without another step. */
+void cgroup_kill(struct cgroup *group);
 
 /* Ends what is left in it, and removes it. */
 void cgroup_free(struct cgroup *group);

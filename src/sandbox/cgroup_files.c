@@ -149,6 +149,21 @@ void part_usage(const struct part *part, struct cgroup_usage *usage)
 	}
 }
 
+uint64_t part_memory(const struct part *part, uint64_t from)
+{
+	char text[GROUP_FILE];
+	uint64_t held, files;
+
+	if (group_read(part->directory, part->unified ? "memory.current" : "memory.usage_in_bytes",
+		       text) < 0)
+		return 0;
+	held = strtoull(text, NULL, 10);
+	if (held < from || group_read(part->directory, "memory.stat", text) < 0)
+		return held;
+	files = number_after(text, "inactive_file ") + number_after(text, "active_file ");
+	return held - MIN(files, held);
+}
+
 static bool is_frozen(const struct part *part, bool frozen)
 {
 	char text[GROUP_FILE];

@@ -499,6 +499,15 @@ static int collect(struct finding *finding, struct error **ret_error)
 	return r == 0 ? check_found(finding, ret_error) : r;
 }
 
+void masks_number(struct masks *masks)
+{
+	unsigned number = 0;
+
+	for (size_t i = 0; i < masks->count; i++)
+		if (mask_hides(&masks->items[i]))
+			masks->items[i].number = number++;
+}
+
 int find_masks(const struct search *search, struct masks *ret_masks, struct error **ret_error)
 {
 	struct finding finding = {.search = search, .deadline = monotonic_ns() + walk_ns};

@@ -37,9 +37,10 @@ struct mask {
 	dev_t device;
 	ino_t inode;
 	bool is_directory;
-	bool layered; /* lies in a layer over a cache, which has inodes of its own */
-	bool guard;   /* holds names that run programs, or opens what lies beside them */
-	char *text;   /* MASK_TEXT: what is seen */
+	bool layered;	 /* lies in a layer over a cache, which has inodes of its own */
+	bool guard;	 /* holds names that run programs, or opens what lies beside them */
+	char *text;	 /* MASK_TEXT: what is seen */
+	unsigned number; /* of one that hides: under which it lies in the sandbox's store */
 };
 
 struct masks {
@@ -68,6 +69,9 @@ static inline bool mask_hides(const struct mask *mask)
 	return mask->kind == MASK_FILE || mask->kind == MASK_DIRECTORY ||
 	       mask->kind == MASK_SHELL || mask->kind == MASK_TEXT;
 }
+
+/* After the last of them was found, and before one is left out. */
+void masks_number(struct masks *masks);
 
 /* A workspace that cannot be walked in time is an error, not a hole. */
 int find_masks(const struct search *search, struct masks *ret_masks, struct error **ret_error);

@@ -57,6 +57,9 @@ int identity_choose(const char *workspace, struct identity *ret_identity, struct
 	if (identity.uid == 0 && st.st_uid != 0) {
 		identity = (struct identity){.uid = st.st_uid, .gid = st.st_gid, .changes = true};
 	}
+	identity.device = st.st_dev;
+	identity.inode = st.st_ino;
+	identity.owner = st.st_uid;
 	look_up(identity.uid, &identity);
 	if (!identity.changes && getenv("HOME") && *getenv("HOME"))
 		identity.home = strdup(getenv("HOME"));
@@ -71,6 +74,7 @@ int identity_choose(const char *workspace, struct identity *ret_identity, struct
 static struct {
 	bool may_return;
 	struct __user_cap_data_struct sets[2];
+	bool left; /* groups */
 	gid_t groups[256];
 	int group_count;
 } before;
@@ -117,19 +121,30 @@ static int change(const struct identity *identity)
 	return 0;
 }
 
+int identity_leave_groups(struct error **ret_error)
+{
+	if (geteuid() != 0 || before.left)
+		return 0;
+	before.group_count = getgroups((int)ELEMENTS(before.groups), before.groups);
+	if (setgroups(0, NULL) < 0 && errno != EPERM)
+		return fail_errno(ret_error, E_ENGINE, errno, "giving up root's groups");
+	before.left = true;
+	return 0;
+}
+
 int identity_become(const struct identity *identity, bool may_return, struct error **ret_error)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	bool root = geteuid() == 0;
 
-	if (root && !identity->changes && may_return) {
-		before.group_count = getgroups((int)ELEMENTS(before.groups), before.groups);
+	int r = identity_leave_groups(ret_error);
+
+	if (r < 0)
+		return r;
+	if (root && !identity->changes && may_return)
 		before.may_return =
 			before.group_count >= 0 && syscall(SYS_capget, &header, before.sets) == 0;
-	}
 	prctl(PR_SET_KEEPCAPS, root && identity->changes);
-	if (root && setgroups(0, NULL) < 0 && errno != EPERM)
-		return fail_errno(ret_error, E_ENGINE, errno, "giving up root's groups");
 	if (identity->changes && change(identity) < 0)
 		return fail_errno(ret_error, E_ENGINE, errno,
 				  "becoming uid %u, the workspace's owner", identity->uid);

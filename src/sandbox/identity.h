@@ -15,9 +15,15 @@ struct identity {
 		*home; /* of the account; home is $HOME where nothing changes; either may be NULL */
 	char *account_home; /* of the account, whatever $HOME says; may be NULL */
 	bool changes;	    /* we are root and will not be */
+	/* The workspace that it was chosen by: what has its name later may be another. */
+	dev_t device;
+	ino_t inode;
+	uid_t owner;
 };
 
 int identity_choose(const char *workspace, struct identity *ret_identity, struct error **ret_error);
+/* Before a sandbox is begun that is to stand with our rights: groups that root can give up. */
+int identity_leave_groups(struct error **ret_error);
 /* Becomes it for good: groups, ids, no capabilities left but the one that the kernel wants to see
  * in whoever maps uid 0 into a new namespace. */
 int identity_become(const struct identity *identity, bool may_return, struct error **ret_error);

@@ -2,8 +2,10 @@
 /* Rungs, as tables. */
 #include "ladder.h"
 #include "../base/buffer.h"
+#include "../base/io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,7 +105,8 @@ static const struct {
 	 "truncate() is refused everywhere", "truncate() is refused everywhere"},
 	{5, WALL_MOUNT_NAMESPACE, NULL, "ioctl on devices is held by the filter alone",
 	 "ioctl on devices is held by the filter alone"},
-	{LANDLOCK_SIGNALS, WALL_PID_NAMESPACE, "signals are held by the pid namespace alone",
+	{LANDLOCK_SIGNALS, WALL_PID_NAMESPACE,
+	 "signals are held by the pid namespace alone, abstract sockets without Landlock",
 	 "signals are judged by ward one by one", "no signal can be sent, not even to oneself"},
 };
 
@@ -149,6 +152,23 @@ enum wall ladder_cause(enum wall wall, unsigned lost)
 		       : wall;
 }
 
+static bool begins_with(const char *path, char first)
+{
+	_cleanup_free_ char *text = NULL;
+
+	return read_file(AT_FDCWD, path, 64, &text, NULL) == 0 && text[0] == first;
+}
+
+bool ladder_has_apparmor(void)
+{
+	return begins_with("/sys/module/apparmor/parameters/enabled", 'Y');
+}
+
+bool ladder_apparmor_keeps_namespaces(void)
+{
+	return begins_with("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1');
+}
+
 const char *ladder_remedy(enum wall wall)
 {
 	static const char *const remedies[WALL_COUNT] = {
@@ -173,8 +193,14 @@ const char *ladder_remedy(enum wall wall)
 		[WALL_PROC] = "parts of /proc are covered, as container engines do: --security-opt "
 			      "systempaths=unconfined, or run ward outside the container",
 		[WALL_SECCOMP] = "the kernel was built without CONFIG_SECCOMP_FILTER",
+		[WALL_APPARMOR] = "AppArmor is off, or its profile ward-restricted is not loaded: "
+				  "apparmor_parser -r PREFIX/share/ward/apparmor/ward-restricted",
 	};
 
+	if (wall == WALL_USER_NAMESPACE && ladder_apparmor_keeps_namespaces())
+		return "AppArmor keeps user namespaces from programs without a profile "
+		       "(kernel.apparmor_restrict_unprivileged_userns): load ward's, "
+		       "apparmor_parser -r PREFIX/share/ward/apparmor/ward";
 	return remedies[wall] ? remedies[wall] : "`ward doctor` says what this machine gives";
 }
 

@@ -34,6 +34,11 @@ enum wall ladder_cause(enum wall wall, unsigned lost);
 /* Why a wall is not to be had on most machines that lack it, and how to get it; never NULL. */
 const char *ladder_remedy(enum wall wall);
 
+/* AppArmor is on; it keeps user namespaces from plain users whose program has no profile, as Ubuntu
+ * has it. */
+bool ladder_has_apparmor(void);
+bool ladder_apparmor_keeps_namespaces(void);
+
 /* What this process has learnt so far; sandboxes that it begins later do not try it again. */
 unsigned ladder_lost(void);
 void ladder_lose(unsigned walls);

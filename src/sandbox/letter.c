@@ -9,13 +9,14 @@
 #include "../base/path.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 /* The lists in the order in which their texts follow; a list keeps its order. */
-enum { WRITABLE, CACHES, ARGV, ENVIRONMENT, CANDIDATES, LISTS };
+enum { WRITABLE, CACHES, MOUNTS, ARGV, ENVIRONMENT, CANDIDATES, LISTS };
 
 struct head {
 	struct sandbox sandbox; /* its pointers mean nothing here */
@@ -130,15 +131,22 @@ int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsig
 
 	buffer_add(&letter, &head, sizeof(head));
 	add_text(&letter, sandbox->cwd);
+	add_text(&letter, sandbox->workspace);
 	add_text(&letter, sandbox->tmp);
 	add_text(&letter, sandbox->cache_home);
 	add_text(&letter, sandbox->cache_slot);
 	add_text(&letter, sandbox->users);
 	add_text(&letter, sandbox->groups);
+	add_text(&letter, sandbox->runtime);
+	add_text(&letter, sandbox->bundle);
+	add_text(&letter, sandbox->rootfs);
+	add_text(&letter, sandbox->apparmor);
+	add_text(&letter, sandbox->selinux);
 	for (size_t i = 0; i < ELEMENTS(sandbox->stdio); i++)
 		add_text(&letter, sandbox->stdio[i].path);
 	head.counts[WRITABLE] = add_texts(&letter, sandbox->writable->items);
 	head.counts[CACHES] = add_texts(&letter, sandbox->caches->items);
+	head.counts[MOUNTS] = add_texts(&letter, sandbox->mounts ? sandbox->mounts->items : NULL);
 	head.counts[ARGV] = add_texts(&letter, sandbox->argv);
 	head.counts[ENVIRONMENT] =
 		mounts ? add_texts(&letter, sandbox->environment)
@@ -160,6 +168,16 @@ int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsig
 	*ret_length = letter.length;
 	*ret_fd = STEAL_FD(fd);
 	return 0;
+}
+
+int letter_note(int fd, const struct rung *rung, uint64_t layers)
+{
+	return pwrite(fd, rung, sizeof(*rung), offsetof(struct head, sandbox.rung)) ==
+				       sizeof(*rung) &&
+			       pwrite(fd, &layers, sizeof(layers),
+				      offsetof(struct head, sandbox.layers)) == sizeof(layers)
+		       ? 0
+		       : -1;
 }
 
 static const char *take_text(const char **at)
@@ -184,7 +202,7 @@ static char **take_texts(const char **at, uint64_t count)
 int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char **ret_masks,
 		size_t *ret_masks_length)
 {
-	static struct list writable, caches, candidates;
+	static struct list writable, caches, mounts, candidates;
 	const char *letter = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
 	const struct head *head = (const struct head *)letter;
 	struct sandbox sandbox;
@@ -195,23 +213,32 @@ int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char
 	at = letter + sizeof(*head);
 	sandbox = head->sandbox;
 	sandbox.cwd = take_text(&at);
+	sandbox.workspace = take_text(&at);
 	sandbox.tmp = take_text(&at);
 	sandbox.cache_home = take_text(&at);
 	sandbox.cache_slot = take_text(&at);
 	sandbox.users = take_text(&at);
 	sandbox.groups = take_text(&at);
+	sandbox.runtime = take_text(&at);
+	sandbox.bundle = take_text(&at);
+	sandbox.rootfs = take_text(&at);
+	sandbox.apparmor = take_text(&at);
+	sandbox.selinux = take_text(&at);
 	for (size_t i = 0; i < ELEMENTS(sandbox.stdio); i++)
 		sandbox.stdio[i].path = take_text(&at);
 	writable = (struct list){.items = take_texts(&at, head->counts[WRITABLE]),
 				 .count = head->counts[WRITABLE]};
 	caches = (struct list){.items = take_texts(&at, head->counts[CACHES]),
 			       .count = head->counts[CACHES]};
+	mounts = (struct list){.items = take_texts(&at, head->counts[MOUNTS]),
+			       .count = head->counts[MOUNTS]};
 	sandbox.argv = take_texts(&at, head->counts[ARGV]);
 	sandbox.environment = take_texts(&at, head->counts[ENVIRONMENT]);
 	candidates = (struct list){.items = take_texts(&at, head->counts[CANDIDATES]),
 				   .count = head->counts[CANDIDATES]};
 	sandbox.writable = &writable;
 	sandbox.caches = &caches;
+	sandbox.mounts = &mounts;
 	sandbox.candidates = &candidates;
 	*ret_sandbox = sandbox;
 	*ret_masks = at;

@@ -62,7 +62,7 @@ static int cover(const char *source, int target)
  * directories above are taken as they are written, but for /var/run, which is /run. */
 static bool follow_link(char path[static PATH_MAX])
 {
-	char target[PATH_MAX], joined[2 * PATH_MAX];
+	static char target[PATH_MAX], joined[2 * PATH_MAX]; /* mostly nothing is written there */
 	ssize_t length = readlink(path, target, sizeof(target) - 1);
 	size_t end = 0;
 
@@ -110,24 +110,24 @@ static int prepare_linked_resolver(void)
 	return 0;
 }
 
+static bool is_absence(int errnum)
+{
+	return errnum == ENOENT || errnum == ELOOP || errnum == ENOTDIR;
+}
+
+/* The system's own links are followed. One call, and half the time of cover: what lies there nobody
+ * has looked at before. */
 static int cover_if_there(const char *source, const char *path)
 {
-	int r = -1;
-
 	/* Whoever adds a user or a host replaces the file: nothing can be mounted on the old one.
 	 */
-	for (int round = 0; round < 100 && r < 0; round++) {
-		int target =
-			open(path, O_PATH | O_CLOEXEC); /* the system's own links are followed */
-
-		if (target < 0)
-			return errno == ENOENT || errno == ELOOP || errno == ENOTDIR ? 0 : -1;
-		r = cover(source, target);
-		close(target);
-		if (r < 0 && errno != ENOENT)
-			break;
+	for (int round = 0; round < 100; round++) {
+		if (mount(source, path, NULL, MS_BIND, NULL) == 0)
+			return 0;
+		if (errno != ENOENT || access(path, F_OK) < 0)
+			return is_absence(errno) ? 0 : -1;
 	}
-	return r;
+	return -1;
 }
 
 /* One record of the text: what to do with which path, and what must lie there. */
@@ -337,6 +337,9 @@ static int mask(unsigned index, const struct item *item, struct failure *failure
 	snprintf(source, sizeof(source), STORE "/%u", index);
 	if (!has_moved(item, target))
 		r = cover(source, target);
+	/* Replaced since it was opened: nothing can be mounted on what is gone. */
+	if (r < 0 && target >= 0 && errno == ENOENT)
+		errno = ESTALE;
 	if (r < 0)
 		stage_fail(failure, "masking", item->path);
 	close_fd(&target);

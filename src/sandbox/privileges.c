@@ -27,21 +27,30 @@ static int write_map(const char *path, const char *text)
 	return written == length ? 0 : -1;
 }
 
+int stage_maps(struct map user, struct map group, struct failure *failure)
+{
+	char text[64];
+
+	if (write_map("/proc/self/setgroups", "deny") < 0)
+		return stage_fail(failure, "writing", "/proc/self/setgroups");
+	snprintf(text, sizeof(text), "%u %u 1", user.inside, user.outside);
+	if (write_map("/proc/self/uid_map", text) < 0)
+		return stage_fail(failure, "writing", "/proc/self/uid_map");
+	snprintf(text, sizeof(text), "%u %u 1", group.inside, group.outside);
+	if (write_map("/proc/self/gid_map", text) < 0)
+		return stage_fail(failure, "writing", "/proc/self/gid_map");
+	return 0;
+}
+
 int stage_identity(const struct ground *ground, struct failure *failure)
 {
-	char map[64];
+	bool contained = ground->level == LEVEL_CONTAINER;
 
 	/* After a change of uid the process is not dumpable, and its maps belong to root. */
 	prctl(PR_SET_DUMPABLE, 1);
-	if (write_map("/proc/self/setgroups", "deny") < 0)
-		return stage_fail(failure, "writing", "/proc/self/setgroups");
-	snprintf(map, sizeof(map), "%u %u 1", ground->uid, ground->uid);
-	if (write_map("/proc/self/uid_map", map) < 0)
-		return stage_fail(failure, "writing", "/proc/self/uid_map");
-	snprintf(map, sizeof(map), "%u %u 1", ground->gid, ground->gid);
-	if (write_map("/proc/self/gid_map", map) < 0)
-		return stage_fail(failure, "writing", "/proc/self/gid_map");
-	return 0;
+	/* The runtime of a container wants to be root; the command is itself again inside. */
+	return stage_maps((struct map){contained ? 0 : ground->uid, ground->uid},
+			  (struct map){contained ? 0 : ground->gid, ground->gid}, failure);
 }
 
 static int limit(int resource, uint64_t value)

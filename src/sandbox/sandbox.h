@@ -12,6 +12,7 @@
 #include "../request/request.h"
 #include "filter.h"
 #include "find.h"
+#include "ladder.h"
 #include "walls.h"
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -39,15 +40,17 @@ struct stdio {
 
 /* What must be known before anything else is. */
 struct ground {
-	enum level level; /* none or restricted */
+	enum level level;
 	enum network network;
 	uid_t uid; /* the same inside and outside */
 	gid_t gid;
+	bool whole; /* with a user namespace or not at all: nothing is given up to do without */
 };
 
 /* Everything is borrowed and must live until sandbox_release has returned. */
 struct sandbox {
 	const char *cwd;
+	const char *workspace;	     /* seen in the sandbox's own /tmp, too; may be NULL */
 	const struct list *writable; /* absolute, real paths, parents before children */
 	const char *tmp;	     /* the directory that becomes /tmp */
 	const struct list *caches;   /* absolute, real paths that get a layer of their own */
@@ -81,6 +84,19 @@ struct sandbox {
 	bool trap_programs;	/* and execve: a rule is about programs */
 	unsigned require;	/* walls without which nothing is started */
 	struct filter_changes filter;
+
+	/* Of a container: */
+	const char *runtime; /* the file of the OCI runtime */
+	const char *bundle;  /* the text of its config.json */
+	const char *apparmor,
+		*selinux;   /* profile and label that it stands under; "" or NULL: none */
+	const char *rootfs; /* a directory that becomes its root; "" or NULL: the host's tree */
+	const struct list *mounts; /* TARGET=SOURCE, seen there read-only */
+	uid_t returning_uid; /* who pid 1 becomes where the runtime made it root; 0: it is already
+			      */
+	gid_t returning_gid;
+	struct rung rung; /* for pid 1, filled by the engine; so are the layers that stand */
+	uint64_t layers;
 };
 
 /* Files of the sandbox's store, open for writing: what is written to one is seen inside where its
@@ -112,15 +128,20 @@ const char *network_furnish(int ret_names[static NAME_SOCKETS]);
 
 /* What stands after set-up. All fds are the caller's, -1 for what was not made. */
 struct entry {
-	pid_t init;
+	pid_t init; /* our child: pid 1 of the sandbox, or the runtime of a container */
 	int pidfd;
-	int control;  /* messages from and to init; its end of file ends the sandbox */
-	int listener; /* seccomp notifications */
-	int terminal; /* the pty's master */
+	pid_t leader;	  /* pid 1 of the sandbox, whoever made it */
+	int leader_pidfd; /* of a container's; else -1 */
+	int errors;	  /* what a container's runtime wrote */
+	int control;	  /* messages from and to init; its end of file ends the sandbox */
+	int listener;	  /* seccomp notifications */
+	int terminal;	  /* the pty's master */
 	int names[NAME_SOCKETS];
-	int network; /* its namespace, where that is still to be furnished */
-	int root;    /* the sandbox's root directory, O_PATH */
-	int input;   /* the reopened standard input, to learn how far it was read; not of a pipe */
+	int network;	  /* its namespace, where that is still to be furnished */
+	int mounts;	  /* its namespace of mounts, -1 where init holds it alone; an engine's */
+	int inner_mounts; /* that of its container */
+	int root;	  /* the sandbox's root directory, O_PATH */
+	int input; /* the reopened standard input, to learn how far it was read; not of a pipe */
 	int init_control; /* init's end of control, until it has a table of fds of its own */
 	int self; /* a pidfd of the supervisor, for init to see whether it lives; until then as well
 		   */
@@ -146,11 +167,16 @@ void entry_done(struct entry *entry);
 	((struct entry){                   \
 		.init = -1,                \
 		.pidfd = -1,               \
+		.leader = -1,              \
+		.leader_pidfd = -1,        \
+		.errors = -1,              \
 		.control = -1,             \
 		.listener = -1,            \
 		.terminal = -1,            \
 		.names = {-1, -1, -1, -1}, \
 		.network = -1,             \
+		.mounts = -1,              \
+		.inner_mounts = -1,        \
 		.root = -1,                \
 		.input = -1,               \
 		.init_control = -1,        \

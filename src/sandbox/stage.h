@@ -20,7 +20,22 @@ struct failure {
 /* Fills *failure from errno and returns -1, so that a stage can return it in one line. */
 int stage_fail(struct failure *failure, const char *stage, const char *object);
 
-/* uid and gid maps. */
+/* The command will stand under AppArmor's profile for it, which is loaded and enforced; false where
+ * there is none, which is no loss: the administrator has not asked for it. */
+#define APPARMOR_PROFILE "ward-restricted"
+bool stage_apparmor(void);
+/* We stand under that profile from here on, and cannot leave it. */
+int stage_enter_profile(const char *profile, struct failure *failure);
+/* Whether we stand under exactly that profile, enforced, or label; attribute: the file in
+ * /proc/self/attr that says it. */
+bool stage_stands_under(const char *attribute, const char *label);
+/* One number of a user namespace, and what it is in the one around it. */
+struct map {
+	unsigned inside, outside;
+};
+/* In a user namespace that has no maps yet. */
+int stage_maps(struct map user, struct map group, struct failure *failure);
+/* Who the command is, or the engine of a container. */
 int stage_identity(const struct ground *ground, struct failure *failure);
 /* The tree read-only; /run, /dev and /proc the sandbox's own. Walls that could not be built but are
  * not vital are taken from *rung. */
@@ -87,6 +102,35 @@ int stage_privileges(unsigned walls, struct failure *failure);
 int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_network,
 		 const uint32_t pass[static 4], int *ret_listener, struct failure *failure);
 
+/* Stages that are not calls: nothing is left to stand on; the policy wants more than there is. */
+#define FAILED_FLOOR   "without a floor"
+#define FAILED_REQUIRE "standing without"
+
+/* What init says when the walls stand, or which stage failed. */
+struct build_report {
+	struct failure failure; /* errnum 0: none */
+	struct rung rung;
+	int listener, terminal, names[NAME_SOCKETS], network, mounts, input, root, tasks;
+	struct texts texts;
+	uint64_t caches;
+	int program, errors, letter; /* an engine's own */
+};
+
+/* What is the same whoever made the namespaces and the tree: terminal, input, limits, Landlock,
+ * privileges, filter. Fills *report. */
+struct finish {
+	const struct sandbox *sandbox;
+	struct writable_tree *trees; /* closed when they are known to Landlock, as are the caches */
+	struct cache_trees *caches;
+	const char *records, *records_end;
+	const uint32_t *pass; /* four words, see filter.h */
+	bool no_network;
+};
+int stage_finish(const struct finish *finish, struct build_report *report);
+/* From here on the table of fds is our own. Closes every fd but these (-1 entries are skipped);
+ * what the supervisor needs is in its table already. */
+int stage_leave_table(unsigned walls, int *fds, size_t count, struct failure *failure);
+
 /* Pid 1 from here on: starts the command and serves it until it ends. */
 struct init_fds {
 	int control;	   /* to the supervisor */
@@ -101,6 +145,8 @@ _Noreturn void init_main(const struct sandbox *sandbox, const struct rung *rung,
  * stands in it instead of the masks, and TMPDIR is set. */
 int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsigned lost,
 		 int *ret_fd, uint64_t *ret_length, struct error **ret_error);
+/* In a container's engine, for pid 1: what stands, and the layers over caches. 0 or -1. */
+int letter_note(int fd, const struct rung *rung, uint64_t layers);
 /* Reads it in init. What *ret_sandbox points to lives as long as init. *ret_masks: as stage_masks
  * takes it. */
 int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char **ret_masks,

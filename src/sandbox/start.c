@@ -8,11 +8,14 @@
  *
  * The two work side by side, because a start is waited for: init makes the namespaces and builds
  * the tree while the supervisor judges the request, which takes as long. */
+#include "container/container.h"
 #include "identity.h"
 #include "stage.h"
 #include "../base/io.h"
+#include "../sys/behind.h"
 #include "../sys/kernel.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,25 +29,10 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { INPUT_CHUNK = 1 << 20 };
-
-/* Stages that are not calls: nothing is left to stand on; the policy wants more than there is. */
-#define FAILED_FLOOR   "without a floor"
-#define FAILED_REQUIRE "standing without"
-
 /* What init is told when the request is judged and recorded: where its letter is. */
 struct note {
-	int fd;
+	int fd, init; /* the letter, and a pidfd of its reader */
 	uint64_t length;
-};
-
-/* What init says when the walls stand, or which stage failed. */
-struct report {
-	struct failure failure; /* errnum 0: none */
-	struct rung rung;
-	int listener, terminal, names[NAME_SOCKETS], network, input, root, tasks;
-	struct texts texts;
-	uint64_t caches;
 };
 
 static const struct {
@@ -76,6 +64,8 @@ static unsigned walls_wanted(const struct ground *ground)
 		return 0;
 	if (ground->network == NETWORK_FULL)
 		walls &= ~WALL_BIT(WALL_NET_NAMESPACE);
+	if (ground->level == LEVEL_CONTAINER)
+		walls &= ~container_walls(ground);
 	return walls & ~walls_switched_off();
 }
 
@@ -89,118 +79,6 @@ static void lose(struct rung *rung, enum wall wall)
 {
 	rung->walls &= ~WALL_BIT(wall);
 	rung->lost |= WALL_BIT(wall);
-}
-
-static int compare_fds(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
-/* From here on the table of fds is our own. Closes every fd but these (-1 entries are skipped);
- * what the supervisor needs is in its table already. */
-static int leave_shared_table(unsigned walls, int *fds, size_t count, struct failure *failure)
-{
-	unsigned next = 3;
-
-	if (sys_close_range(1u << 30, ~0u, CLOSE_RANGE_UNSHARE) < 0)
-		return stage_fail(failure, "leaving", "the shared table of fds");
-	if (walls && !(walls & WALL_BIT(WALL_DESCRIPTORS)))
-		return 0;
-	qsort(fds, count, sizeof(*fds), compare_fds);
-	for (size_t i = 0; i < count; i++) {
-		if (fds[i] < (int)next)
-			continue;
-		if ((unsigned)fds[i] > next)
-			sys_close_range(next, (unsigned)fds[i] - 1, 0);
-		next = (unsigned)fds[i] + 1;
-	}
-	sys_close_range(next, ~0u, 0);
-	return 0;
-}
-
-/* The content of a file that cannot be reached inside (a mask covers it, it has no name any more):
- * its caller wants it read. */
-static int copy_input(const struct stdio *stdio)
-{
-	int copy = memfd_create("stdin", MFD_CLOEXEC);
-	ssize_t moved = 1;
-	off_t at = 0;
-
-	while (copy >= 0 && moved > 0 && at <= INPUT_MOST)
-		moved = sendfile(copy, stdio->fd, &at, INPUT_CHUNK);
-	if (moved == 0)
-		return copy;
-	if (moved > 0)
-		errno = EFBIG;
-	close_fd(&copy);
-	return -1;
-}
-
-/* Standard input from a file: the same file, but through the sandbox's own, read-only mount.
- * Whatever init opens it opens before the filter: after that an open may wait for the supervisor,
- * who cannot look into init. */
-static int reopen_input(const struct stdio *stdio, struct failure *failure)
-{
-	struct stat host, inside;
-	int fd;
-
-	if (stdio->kind == STDIO_NULL) {
-		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		return fd < 0 ? stage_fail(failure, "opening", "/dev/null") - 1 : fd;
-	}
-	if (stdio->kind != STDIO_FILE)
-		return -1;
-	fd = open(stdio->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
-	if (fd < 0 || fstat(fd, &inside) < 0 || fstat(stdio->fd, &host) < 0 ||
-	    inside.st_dev != host.st_dev || inside.st_ino != host.st_ino ||
-	    fcntl(fd, F_SETFL, 0) < 0) {
-		close_fd(&fd);
-		fd = copy_input(stdio);
-	}
-	if (fd < 0) {
-		stage_fail(failure, "opening for standard input", stdio->path);
-		return -2;
-	}
-	lseek(fd, lseek(stdio->fd, 0, SEEK_CUR), SEEK_SET);
-	return fd;
-}
-
-static int open_terminal(const struct sandbox *sandbox, unsigned walls, struct failure *failure)
-{
-	int master, unlock = 0;
-
-	if (!sandbox->terminal)
-		return -1;
-	master = open(walls & WALL_BIT(WALL_DEVICES) ? "/dev/pts/ptmx" : "/dev/ptmx",
-		      O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-	if (master < 0 || ioctl(master, _IOW('T', 0x31, int) /* TIOCSPTLCK */, &unlock) < 0) {
-		stage_fail(failure, "making", "a terminal");
-		return -2;
-	}
-	tcsetattr(master, TCSANOW, &sandbox->modes);
-	ioctl(master, TIOCSWINSZ, &sandbox->window);
-	return master;
-}
-
-/* Landlock knows the writable trees by the fds that were held since they were looked at. */
-static int build_landlock(const struct landlock_ground *landlock, struct writable_tree *trees,
-			  struct cache_trees *caches, struct failure *failure)
-{
-	const struct list *writable = landlock->sandbox->writable;
-
-	for (size_t i = 0;
-	     i < writable->count && !(landlock->rung->walls & WALL_BIT(WALL_MOUNT_NAMESPACE)); i++)
-		trees[i] = (struct writable_tree){-1, open(writable->items[i], O_PATH | O_CLOEXEC)};
-	if (stage_landlock(landlock, failure) < 0)
-		return -1;
-	for (size_t i = 0; i < writable->count; i++) {
-		/* In the supervisor's table as well, which must not hold on to them. */
-		close_fd(&trees[i].target);
-		close_fd(&trees[i].tree);
-	}
-	for (size_t i = 0; i < CACHES_MOST; i++)
-		close_fd(&caches->trees[i]);
-	return 0;
 }
 
 /* The namespaces that init makes itself. All at once where they are to be had; else one by one, and
@@ -225,9 +103,18 @@ static int make_namespaces(struct rung *rung, struct failure *failure)
 	return 0;
 }
 
+/* A namespace of our own. By way of the pidfd, where the kernel knows that: the sandbox's /proc is
+ * new, and to find a way in it takes ten times as long. */
+static int open_namespace(int init, unsigned long request, const char *path)
+{
+	int fd = ioctl(init, request, 0);
+
+	return fd >= 0 ? fd : open(path, O_RDONLY | O_CLOEXEC);
+}
+
 /* The supervisor furnishes the network when there is need of it, where it can enter it; else that
  * is done here, as long as we may. */
-static int build_network(struct report *report)
+static int build_network(int init, struct build_report *report)
 {
 	const char *object;
 
@@ -237,14 +124,23 @@ static int build_network(struct report *report)
 		object = network_furnish(report->names);
 		return object ? stage_fail(&report->failure, "starting", object) : 0;
 	}
-	report->network = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	report->network = open_namespace(init, PIDFD_OPEN_NETWORK, "/proc/self/ns/net");
 	return report->network < 0 ? stage_fail(&report->failure, "opening", "/proc/self/ns/net")
 				   : 0;
 }
 
+/* For the supervisor, so that init does not die of taking the mounts down; see close_behind. Where
+ * it cannot be had init does. Layers must be gone before somebody else gets their directories. */
+static int hold_mounts(int init, const struct rung *rung, uint64_t caches)
+{
+	return rung->walls & WALL_BIT(WALL_MOUNT_NAMESPACE) && !caches
+		       ? open_namespace(init, PIDFD_OPEN_MOUNTS, "/proc/self/ns/mnt")
+		       : -1;
+}
+
 /* What is the same for every command. Where the kernel lets a namespace be made and then nothing be
  * done in it, all of it has to begin again without. */
-static int build_ground(const struct ground *ground, struct report *report)
+static int build_ground(const struct ground *ground, struct build_report *report)
 {
 	struct failure *failure = &report->failure;
 	struct rung *rung = &report->rung;
@@ -266,92 +162,97 @@ static int build_ground(const struct ground *ground, struct report *report)
 	return 0;
 }
 
-/* What is left must be a floor, and must be what the policy wants. */
-static int check_rung(const struct sandbox *sandbox, const struct rung *rung,
-		      struct failure *failure)
+/* Less than this is no container. */
+static int check_engine(const struct rung *rung, struct failure *failure)
 {
-	const char *none = ladder_no_floor(rung->lost);
-
 	errno = ENOTSUP;
-	if (none)
-		return stage_fail(failure, FAILED_FLOOR, none);
-	if (sandbox->require & ~rung->walls) {
-		unsigned wall = 0;
-
-		while (!(sandbox->require & ~rung->walls & WALL_BIT(wall)))
-			wall++;
-		return stage_fail(failure, FAILED_REQUIRE, wall_name((enum wall)wall));
-	}
-	return 0;
+	return rung->lost & (WALL_BIT(WALL_USER_NAMESPACE) | WALL_BIT(WALL_MOUNT_NAMESPACE))
+		       ? stage_fail(failure, "making", "a user namespace for the container")
+		       : 0;
 }
 
-/* What init reads of its children while it is under the filter, where an open may wait for a
- * supervisor that is gone: how many there were, or, where they do not end with it, which there are.
- */
-static int open_tasks(const struct rung *rung)
+/* They are in the supervisor's table as well, which must not hold on to them. */
+static void close_trees(const struct sandbox *sandbox, struct writable_tree *trees,
+			struct cache_trees *caches)
 {
-	char path[64] = "/proc/sys/kernel/ns_last_pid";
+	for (size_t i = 0; i < sandbox->writable->count && i < WRITABLE_MOST; i++) {
+		close_fd(&trees[i].target);
+		close_fd(&trees[i].tree);
+	}
+	for (size_t i = 0; i < CACHES_MOST; i++)
+		close_fd(&caches->trees[i]);
+}
 
-	if (!(rung->walls & WALL_BIT(WALL_PID_NAMESPACE)))
-		snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
-	return open(path, O_RDONLY | O_CLOEXEC);
+/* The rest is the runtime's, and that of pid 1 in what it makes. */
+static int build_container(const struct sandbox *sandbox, unsigned walls, int letter, int root,
+			   const struct cache_trees *caches, struct build_report *report)
+{
+	struct rung rung = {.walls = walls};
+
+	report->letter = letter;
+	report->program = engine_open_program();
+	report->errors = memfd_create("runtime", MFD_CLOEXEC);
+	if (report->program < 0 || report->errors < 0)
+		return stage_fail(&report->failure, "opening", "ward's own program");
+	if (letter_note(letter, &rung, caches->standing) < 0)
+		return stage_fail(&report->failure, "writing", "what to run");
+	return engine_prepare(sandbox, root, &report->failure);
 }
 
 static int build(const struct ground *ground, int control, const uint32_t pass[static 4],
-		 struct sandbox *sandbox, struct report *report)
+		 struct sandbox *sandbox, struct build_report *report)
 {
 	static struct writable_tree trees[WRITABLE_MOST];
 	static struct cache_trees caches;
 	struct failure *failure = &report->failure;
 	struct rung *rung = &report->rung;
+	const bool contained = ground->level == LEVEL_CONTAINER;
 	struct note letter;
-	struct landlock_ground landlock = {
-		.sandbox = sandbox, .rung = rung, .trees = trees, .caches = &caches};
+	unsigned whole;
 	size_t masks_length;
 	const char *masks;
+	int root = -1;
 
 	memset(caches.trees, -1, sizeof(caches.trees));
-	if (build_ground(ground, report) < 0 || stage_bounding_set(rung->walls, failure) < 0 ||
-	    stage_hosts(rung->walls, failure) < 0)
+	/* A container's profile is its engine's to set. */
+	if (rung->walls & WALL_BIT(WALL_APPARMOR) && (contained || !stage_apparmor()))
+		rung->walls &= ~WALL_BIT(WALL_APPARMOR);
+	rung->walls &= ~WALL_BIT(WALL_SELINUX);
+	whole = rung->walls | (contained ? container_walls(ground) & ~walls_switched_off() : 0);
+	if (contained && check_engine(rung, failure) < 0)
+		return -1;
+	if (build_ground(ground, report) < 0 ||
+	    (!contained && stage_bounding_set(rung->walls, failure) < 0) ||
+	    stage_hosts(whole, failure) < 0)
 		return -1;
 	if (read(control, &letter, sizeof(letter)) != sizeof(letter))
 		_exit(0); /* the supervisor changed its mind, or is gone */
 	if (letter_read(letter.fd, letter.length, sandbox, &masks, &masks_length) < 0)
 		return stage_fail(failure, "reading", "what to run");
+	if (contained && (root = engine_open_root(sandbox, failure)) == -2)
+		return -1;
 	/* Not before: whoever changes his mind would keep what is in his table. */
-	if (build_network(report) < 0)
+	if (!contained && build_network(letter.init, report) < 0)
 		return -1;
 	if (rung->walls & WALL_BIT(WALL_MOUNT_NAMESPACE) &&
-	    (stage_writable(sandbox, rung->walls, trees, &caches, failure) < 0 ||
-	     stage_masks(sandbox, rung->walls, caches.standing, masks, masks_length, &report->texts,
+	    (stage_writable(sandbox, whole, trees, &caches, failure) < 0 ||
+	     stage_masks(sandbox, whole, caches.standing, masks, masks_length, &report->texts,
 			 failure) < 0))
 		return -1;
 	report->caches = caches.standing;
-	report->terminal = open_terminal(sandbox, rung->walls, failure);
-	report->input = reopen_input(&sandbox->stdio[0], failure);
-	report->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (report->terminal == -2 || report->input == -2)
-		return -1;
-	if (report->root < 0)
-		return stage_fail(failure, "opening", "/");
-	landlock.records = masks;
-	landlock.records_end = masks + masks_length;
-	landlock.terminal = report->terminal;
-	landlock.no_network = lacks_network_wall(ground, rung);
-	if (stage_limits(sandbox, rung->walls, failure) < 0 ||
-	    build_landlock(&landlock, trees, &caches, failure) < 0 ||
-	    stage_privileges(rung->walls, failure) < 0 || check_rung(sandbox, rung, failure) < 0)
-		return -1;
-	/* As the command will be, not as root of the namespace: a masked directory is closed to it.
-	 */
-	if (chdir(sandbox->cwd) < 0)
-		return stage_fail(failure, "starting in", sandbox->cwd);
-	report->tasks = open_tasks(rung);
-	if (stage_filter(sandbox, rung, lacks_network_wall(ground, rung), pass, &report->listener,
-			 failure) < 0)
-		return -1;
-	/* Notification may have been lost last. */
-	return check_rung(sandbox, rung, failure) < 0 ? -1 : stage_names(rung, failure);
+	report->mounts = hold_mounts(letter.init, rung, caches.standing);
+	if (contained)
+		close_trees(sandbox, trees, &caches);
+	if (contained)
+		return build_container(sandbox, whole, letter.fd, root, &caches, report);
+	return stage_finish(&(struct finish){.sandbox = sandbox,
+					     .trees = trees,
+					     .caches = &caches,
+					     .records = masks,
+					     .records_end = masks + masks_length,
+					     .pass = pass,
+					     .no_network = lacks_network_wall(ground, rung)},
+			    report);
 }
 
 extern char **environ;
@@ -368,16 +269,34 @@ static void forget_arguments(void)
 		memset(first, 0, (size_t)(last - first));
 }
 
+/* Tells that the tree stands, and becomes the runtime. */
+static _Noreturn void run_engine(const struct sandbox *sandbox, int control,
+				 struct build_report *report)
+{
+	if (sys_close_range(1u << 30, ~0u, CLOSE_RANGE_UNSHARE) < 0)
+		stage_fail(&report->failure, "leaving", "the shared table of fds");
+	if (write(control, report, sizeof(*report)) != sizeof(*report) || report->failure.errnum)
+		_exit(1);
+	engine_become(sandbox, control, report->letter, report->program, report->errors,
+		      &report->failure);
+	dprintf(STDERR_FILENO, "%s %s: %s", report->failure.stage, report->failure.object,
+		strerror(report->failure.errnum));
+	_exit(1);
+}
+
 static _Noreturn void run_init(const struct ground *ground, struct rung rung, int control,
 			       int supervisor)
 {
-	static struct report report = {.listener = -1,
-				       .terminal = -1,
-				       .names = {-1, -1, -1, -1},
-				       .network = -1,
-				       .input = -1,
-				       .root = -1,
-				       .tasks = -1};
+	static struct build_report report = {.listener = -1,
+					     .terminal = -1,
+					     .names = {-1, -1, -1, -1},
+					     .network = -1,
+					     .mounts = -1,
+					     .input = -1,
+					     .root = -1,
+					     .tasks = -1,
+					     .program = -1,
+					     .errors = -1};
 	struct pollfd died = {supervisor, POLLIN, 0};
 	int kept[8] = {control, -1, -1, -1, -1, -1, -1, -1}, failed;
 	unsigned walls = rung.walls;
@@ -397,6 +316,8 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 		failed = stage_fail(&report.failure, "reading", "random numbers");
 	else
 		failed = build(ground, control, pass, &sandbox, &report);
+	if (!failed && ground->level == LEVEL_CONTAINER)
+		run_engine(&sandbox, control, &report);
 	if (!failed) {
 		kept[1] = report.terminal;
 		kept[2] = report.input;
@@ -406,7 +327,7 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 		kept[6] = report.tasks;
 		if (report.caches)
 			kept[7] = sandbox.cache_lock;
-		failed = leave_shared_table(walls, kept, ELEMENTS(kept), &report.failure);
+		failed = stage_leave_table(walls, kept, ELEMENTS(kept), &report.failure);
 	}
 	/* Without a pid namespace we must live long enough to end our children: there the socket
 	 * alone tells. */
@@ -432,7 +353,7 @@ static pid_t birth(uint64_t flags, uint64_t exit_signal, int *ret_pidfd)
 
 /* What is born with a process: with a user namespace, without one where we may, without any. The
  * rung becomes what was to be had. */
-static pid_t birth_of_init(struct rung *rung, int *ret_pidfd)
+static pid_t birth_of_init(bool whole, struct rung *rung, int *ret_pidfd)
 {
 	static const unsigned less[] = {
 		0,
@@ -442,7 +363,7 @@ static pid_t birth_of_init(struct rung *rung, int *ret_pidfd)
 	};
 	pid_t pid = -1;
 
-	for (size_t i = 0; i < ELEMENTS(less); i++) {
+	for (size_t i = 0; i < (whole ? 1 : ELEMENTS(less)); i++) {
 		unsigned lost = ladder_lost() | (less[i] & rung->walls);
 		bool privileged = lost & WALL_BIT(WALL_USER_NAMESPACE) && identity_raise();
 		struct rung tried = {.walls = ladder_settle(rung->walls, lost, privileged)};
@@ -492,11 +413,12 @@ int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct e
 	entry.control = control[0];
 	entry.init_control = control[1];
 	entry.self = sys_pidfd_open(getpid());
-	entry.init = birth_of_init(&rung, &entry.pidfd);
+	entry.init = birth_of_init(ground->whole, &rung, &entry.pidfd);
 	if (entry.init == 0)
 		run_init(ground, rung, control[1], entry.self);
 	if (entry.init < 0)
 		return refused(&entry, ret_error);
+	entry.leader = entry.init;
 	entry.walls = rung.walls;
 	entry.lost = rung.lost;
 	if (entry.lost & WALL_BIT(WALL_USER_NAMESPACE))
@@ -539,7 +461,7 @@ static int explain(const struct failure *failure, unsigned lost, struct error **
 
 /* While the table of fds is shared both ends of the socket are in it, so init's death is no end of
  * file. */
-static ssize_t read_report(const struct entry *entry, struct report *ret_report)
+static ssize_t read_report(const struct entry *entry, struct build_report *ret_report)
 {
 	struct pollfd fds[] = {{entry->control, POLLIN, 0}, {entry->pidfd, POLLIN, 0}};
 
@@ -553,18 +475,62 @@ static ssize_t read_report(const struct entry *entry, struct report *ret_report)
 	}
 }
 
+static int explain_runtime(const struct sandbox *sandbox, const struct entry *entry,
+			   struct error **ret_error)
+{
+	char text[512] = "";
+	ssize_t length = pread(entry->errors, text, sizeof(text) - 1, 0);
+
+	for (ssize_t i = 0; i < length; i++)
+		if (iscntrl((unsigned char)text[i]))
+			text[i] = ' ';
+	while (length > 0 && text[length - 1] == ' ')
+		text[--length] = '\0';
+	fail(ret_error, E_ENGINE, "%s could not make the container: %s", sandbox->runtime,
+	     length > 0 ? text : "it said nothing");
+	return error_hint(ret_error, "`ward doctor` says what this machine gives; --level "
+				     "restricted needs no runtime");
+}
+
+/* The second report, of pid 1; the first was the engine's. */
+static int receive_container(const struct sandbox *sandbox, struct entry *entry,
+			     struct build_report *report, struct error **ret_error)
+{
+	struct pollfd fds[] = {{entry->control, POLLIN, 0}, {entry->pidfd, POLLIN, 0}};
+	struct build_report inner;
+	uint64_t caches = report->caches;
+
+	entry->errors = report->errors;
+	close_fd(&entry->init_control); /* or the end of the other side would never be seen */
+	while (!fds[0].revents && !fds[1].revents)
+		(void)!poll(fds, ELEMENTS(fds), -1);
+	if (!(fds[0].revents & POLLIN) ||
+	    container_receive(entry->control, &inner, &entry->leader_pidfd, &entry->leader) < 0)
+		return explain_runtime(sandbox, entry, ret_error);
+	*report = inner;
+	report->caches = caches;
+	entry->network = report->network;
+	entry->inner_mounts = report->mounts;
+	if (report->failure.errnum)
+		return explain(&report->failure, report->rung.lost, ret_error);
+	if (entry->leader <= 0 || write(entry->control, "", 1) != 1)
+		return fail(ret_error, E_ENGINE, "the container's first process is gone");
+	return 0;
+}
+
 int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
 		    struct error **ret_error)
 {
 	_cleanup_close_ int letter = -1;
 	struct note note;
-	struct report report;
+	struct build_report report;
 	ssize_t length = -1;
 	int r;
 
 	if ((r = letter_write(sandbox, masks, entry->lost, &letter, &note.length, ret_error)) < 0)
 		return r;
 	note.fd = letter;
+	note.init = entry->pidfd;
 	if (write(entry->control, &note, sizeof(note)) == sizeof(note))
 		length = read_report(entry, &report);
 	if (length != sizeof(report)) {
@@ -575,7 +541,11 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 	entry->texts = report.texts;
 	memcpy(entry->names, report.names, sizeof(entry->names));
 	entry->network = report.network;
+	entry->mounts = report.mounts;
 	close_fd(&report.tasks); /* init's own */
+	close_fd(&report.program);
+	if (report.failure.errnum)
+		close_fd(&report.errors);
 	if (report.failure.errnum && report.failure.missing & ~ladder_lost()) {
 		/* For whoever begins again: what was refused is left out then. */
 		ladder_lose(report.failure.missing);
@@ -584,6 +554,8 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 	}
 	if (report.failure.errnum)
 		return explain(&report.failure, report.rung.lost, ret_error);
+	if (report.errors >= 0 && (r = receive_container(sandbox, entry, &report, ret_error)) < 0)
+		return r;
 	entry->walls = report.rung.walls;
 	entry->lost = report.rung.lost;
 	entry->abi = report.rung.abi;
@@ -601,15 +573,29 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 void entry_done(struct entry *entry)
 {
 	/* Still building, it may be waiting for anything. */
-	if (entry->init_control >= 0 && entry->init > 0)
+	if (entry->init > 0 &&
+	    (entry->init_control >= 0 || (entry->errors >= 0 && entry->leader_pidfd < 0)))
 		(void)sys_pidfd_send_signal(entry->pidfd, SIGKILL);
 	close_fd(&entry->init_control);
 	close_fd(&entry->self);
 	close_fd(&entry->control); /* ends init, and with it everything inside */
+	/* What a runtime would tidy up goes with its mount namespace, and need not be waited for.
+	 */
+	if (entry->init > 0 && entry->leader_pidfd >= 0) {
+		struct pollfd leader = {entry->leader_pidfd, POLLIN, 0};
+
+		while (poll(&leader, 1, -1) < 0 && errno == EINTR)
+			;
+		(void)sys_pidfd_send_signal(entry->pidfd, SIGKILL);
+	}
 	if (entry->init > 0)
 		while (waitpid(entry->init, NULL, 0) < 0 && errno == EINTR)
 			;
+	close_behind(&entry->mounts); /* nobody is in them any more */
+	close_behind(&entry->inner_mounts);
 	close_fd(&entry->pidfd);
+	close_fd(&entry->leader_pidfd);
+	close_fd(&entry->errors);
 	close_fd(&entry->listener);
 	close_fd(&entry->terminal);
 	for (int i = 0; i < NAME_SOCKETS; i++)

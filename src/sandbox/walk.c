@@ -292,7 +292,7 @@ static int take_entry(struct walk *walk, const struct entry64 *entry, size_t pla
 static int read_entries(struct walk *walk, int fd, size_t place, struct buffer *children,
 			struct error **ret_error)
 {
-	_Alignas(8) char buffer[BUFFER];
+	static _Alignas(8) char buffer[BUFFER]; /* of a stack's every page would be touched */
 	long got;
 
 	while ((got = syscall(SYS_getdents64, fd, buffer, sizeof(buffer))) > 0) {

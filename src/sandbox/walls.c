@@ -28,6 +28,8 @@ static const char *const names[WALL_COUNT] = {
 	[WALL_INIT_HIDDEN] = "init",
 	[WALL_GUARD] = "guard",
 	[WALL_SEAL] = "seal",
+	[WALL_APPARMOR] = "apparmor",
+	[WALL_SELINUX] = "selinux",
 };
 
 const char *wall_name(enum wall wall)
@@ -47,7 +49,10 @@ void wall_names(unsigned set, struct list *list)
 static const char *const checks[CHECK_COUNT] = {
 	[CHECK_PERFORM] = "perform", [CHECK_OBJECT] = "object", [CHECK_MOVES] = "moves",
 	[CHECK_NEVER] = "never",     [CHECK_KINDS] = "kinds",	[CHECK_NAMES] = "names",
-	[CHECK_HELD] = "held",
+	[CHECK_HELD] = "held",	     [CHECK_PLACE] = "place",	[CHECK_MODE] = "mode",
+	[CHECK_FREEZE] = "freeze",   [CHECK_REVOKE] = "revoke", [CHECK_ONCE] = "once",
+	[CHECK_WORDS] = "words",     [CHECK_BEARER] = "bearer", [CHECK_USES] = "uses",
+	[CHECK_CLOCK] = "clock",     [CHECK_RECALL] = "recall",
 };
 
 static unsigned switched_off(const char *const *words, unsigned count)

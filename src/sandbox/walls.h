@@ -28,6 +28,8 @@ enum wall {
 	WALL_INIT_HIDDEN,  /* pid 1 cannot be read or traced */
 	WALL_GUARD,	   /* names that run programs outside cannot be made or changed */
 	WALL_SEAL,	   /* a program that a rule could mean is checked once it is loaded */
+	WALL_APPARMOR,	   /* the command is under a profile, where one was loaded; never lost */
+	WALL_SELINUX,	   /* the same by a label, of a container that was given one */
 	WALL_COUNT,
 };
 
@@ -53,6 +55,16 @@ enum check {
 	CHECK_KINDS,   /* only files are handed in */
 	CHECK_NAMES,   /* a name is no pattern */
 	CHECK_HELD,    /* names that run programs are guarded in a granted tree, too */
+	CHECK_PLACE,   /* the workspace is the directory that was asked about */
+	CHECK_MODE,    /* an agent in safe mode is in it, whatever session it comes from */
+	CHECK_FREEZE,  /* a run stands still as a whole */
+	CHECK_REVOKE,  /* what an agent was granted ends when safe mode begins */
+	CHECK_ONCE,    /* the same raises a score once */
+	CHECK_WORDS,   /* tests are those of the policy, to the word */
+	CHECK_BEARER,  /* a token is of one agent, workspace and command */
+	CHECK_USES,    /* and for so many runs */
+	CHECK_CLOCK,   /* a clock that is set back makes no time */
+	CHECK_RECALL,  /* what was taken back is let go of */
 	CHECK_COUNT,
 };
 #define CHECK_BIT(check) (1u << (check))

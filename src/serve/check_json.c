@@ -25,6 +25,59 @@ static json_t *redirect_object(const struct redirect *redirect)
 	return object;
 }
 
+/* Null where the request is no text. */
+static json_t *span_object(const struct span *span)
+{
+	json_t *object = json_object();
+
+	if (span->line == 0) {
+		json_decref(object);
+		return json_null();
+	}
+	json_put_count(object, "start", span->start);
+	json_put_count(object, "end", span->end);
+	json_put_count(object, "line", span->line);
+	return object;
+}
+
+static json_t *context_array(json_t *object, const struct command *command)
+{
+	_cleanup_arena_ struct arena *arena = arena_new();
+	const char **context = plan_context(arena, command);
+	size_t count = 0;
+
+	while (context[count])
+		count++;
+	return texts(object, context, count);
+}
+
+static json_t *code_array(const struct command *command)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < command->code_count; i++) {
+		json_t *object = json_object();
+
+		json_put_text(object, "language", command->codes[i].language);
+		json_put(object, "text",
+			 json_from_bytes(object, command->codes[i].text,
+					 strlen(command->codes[i].text)));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *opaque_object(const struct opaque_part *part)
+{
+	json_t *object = json_object();
+
+	json_put_count(object, "start", part->span.start);
+	json_put_count(object, "end", part->span.end);
+	json_put_count(object, "line", part->span.line);
+	json_put(object, "reason", json_from_bytes(object, part->why, strlen(part->why)));
+	return object;
+}
+
 static json_t *command_object(const struct command *command, const char *rule)
 {
 	json_t *object = json_object(), *redirects = json_array();
@@ -35,6 +88,9 @@ static json_t *command_object(const struct command *command, const char *rule)
 	json_put(object, "wrappers", texts(object, command->wrappers, command->wrapper_count));
 	json_put(object, "redirects", redirects);
 	json_put_text(object, "rule", rule);
+	json_put(object, "context", context_array(object, command));
+	json_put(object, "span", span_object(&command->span));
+	json_put(object, "code", code_array(command));
 	return object;
 }
 
@@ -62,8 +118,10 @@ static json_t *network_object(const struct verdict *verdict)
 json_t *check_to_json(const struct plan *plan, const struct assessment *assessment,
 		      const struct verdict *verdict)
 {
-	json_t *object = json_object(), *commands = json_array();
+	json_t *object = json_object(), *commands = json_array(), *parts = json_array();
 
+	for (size_t i = 0; i < plan->opaque_count; i++)
+		json_array_append_new(parts, opaque_object(&plan->opaque_parts[i]));
 	for (size_t i = 0; i < plan->count; i++)
 		json_array_append_new(commands,
 				      command_object(&plan->commands[i], assessment->rules[i]));
@@ -74,9 +132,15 @@ json_t *check_to_json(const struct plan *plan, const struct assessment *assessme
 	json_put_text(object, "source", verdict->source);
 	json_put_text(object, "rule", verdict->rule);
 	json_put_text(object, "reason", verdict->reason);
+	json_put_text(object, "answered_by", verdict->answered_by);
 	json_put_text(object, "approval", approval_name(verdict->approval));
+	if (verdict->tier)
+		json_put_text(object, "tier", verdict->tier);
+	if (verdict->incident)
+		json_put_text(object, "safe_mode", verdict->incident);
 	json_put(object, "risk", assessment_to_json(assessment));
 	json_put(object, "commands", commands);
 	json_put(object, "opaque", json_boolean(plan->opaque));
+	json_put(object, "opaque_parts", parts);
 	return object;
 }

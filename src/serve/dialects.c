@@ -26,16 +26,19 @@ static void add_path(struct hook_call *call, json_t *input, const char *key)
 /* The tools of an agent, by what they do. */
 struct tools {
 	const char *const *shell, *const *read, *const *write, *const *patch;
-	const char *command; /* the key of the command */
+	const char *command;	   /* the key of the command */
+	const char *const *search; /* they read what they name; without a path, all around */
 };
 
 static void read_tool(struct hook_call *call, const struct tools *tools)
 {
-	static const char *const keys[] = {"file_path", "notebook_path", "path", "absolute_path",
-					   "filePath"};
+	static const char *const keys[] = {"file_path",	    "notebook_path", "path",
+					   "absolute_path", "filePath",	     "dir_path"};
 	json_t *value, *input = call->input;
+	bool searches = is_one_of(call->tool, tools->search);
 	const char *key;
 
+	call->nameless = !call->tool;
 	call->reason = text(input, "description");
 	if (is_one_of(call->tool, tools->shell)) {
 		call->action = HOOK_SHELL;
@@ -49,11 +52,13 @@ static void read_tool(struct hook_call *call, const struct tools *tools)
 				patch_paths(json_string_value(value), &call->paths);
 		return;
 	}
-	if (!is_one_of(call->tool, tools->read) && !is_one_of(call->tool, tools->write))
+	if (!searches && !is_one_of(call->tool, tools->read) &&
+	    !is_one_of(call->tool, tools->write))
 		return;
-	call->action = is_one_of(call->tool, tools->read) ? HOOK_READ : HOOK_WRITE;
 	for (size_t i = 0; i < ELEMENTS(keys); i++)
 		add_path(call, input, keys[i]);
+	if (!searches || call->paths.count)
+		call->action = is_one_of(call->tool, tools->write) ? HOOK_WRITE : HOOK_READ;
 }
 
 static json_t *with_command(const struct hook_call *call, const char *key,
@@ -72,8 +77,9 @@ static const char *const bash[] = {"Bash", NULL};
 static const char *const claude_reads[] = {"Read", "NotebookRead", NULL};
 static const char *const claude_writes[] = {"Edit", "MultiEdit", "Write", "NotebookEdit", NULL};
 static const char *const apply_patch[] = {"apply_patch", NULL};
-static const struct tools claude_tools = {bash, claude_reads, claude_writes, apply_patch,
-					  "command"};
+static const char *const claude_searches[] = {"Grep", NULL};
+static const struct tools claude_tools = {bash,	       claude_reads, claude_writes,
+					  apply_patch, "command",    claude_searches};
 
 static bool is_of_claude(json_t *object)
 {
@@ -115,6 +121,20 @@ static void read_claude(struct hook_call *call)
 	call->input = json_object_get(object, "tool_input");
 	if (strcmp(call->event, "PreToolUse") == 0 || strcmp(call->event, "PermissionRequest") == 0)
 		read_tool(call, &claude_tools);
+}
+
+static void read_claude_code(struct hook_call *call)
+{
+	read_claude(call);
+	/* Where it is about to ask its user anyway it does. */
+	call->asks = strcmp(call->event, "PermissionRequest") == 0 || claude_asks(call->object);
+}
+
+static void read_codex(struct hook_call *call)
+{
+	read_claude(call);
+	if (call->action == HOOK_SHELL)
+		codex_look(call, text(call->object, "transcript_path"));
 }
 
 static json_t *write_request(const struct hook_call *call, const struct hook_answer *answer,
@@ -173,8 +193,9 @@ static json_t *write_codex(const struct hook_call *call, const struct hook_answe
 static const char *const gemini_shell[] = {"run_shell_command", NULL};
 static const char *const gemini_reads[] = {"read_file", NULL};
 static const char *const gemini_writes[] = {"write_file", "replace", "edit", NULL};
-static const struct tools gemini_tools = {gemini_shell, gemini_reads, gemini_writes, none,
-					  "command"};
+static const char *const gemini_searches[] = {"search_file_content", "grep_search", NULL};
+static const struct tools gemini_tools = {gemini_shell, gemini_reads, gemini_writes,
+					  none,		"command",    gemini_searches};
 
 static bool is_gemini(json_t *object)
 {
@@ -251,9 +272,11 @@ static json_t *write_cursor(const struct hook_call *call, const struct hook_answ
 		[HOOK_ALLOW] = "allow", [HOOK_ASK] = "ask", [HOOK_DENY] = "deny"};
 	json_t *object;
 
-	(void)call;
-	if (answer->word == HOOK_SILENCE) /* a file that may be read */
-		return json_pack("{s:s}", "permission", "allow");
+	/* Of anything else an allow would be a yes to whatever it is, a tool of some server
+	 * perhaps. */
+	if (answer->word == HOOK_SILENCE)
+		return call->action == HOOK_OTHER ? json_object()
+						  : json_pack("{s:s}", "permission", "allow");
 	object = json_pack("{s:s}", "permission", words[answer->word]);
 	if (answer->reason) {
 		json_object_set_new(object, "user_message", json_string(answer->reason));
@@ -299,10 +322,11 @@ static json_t *write_windsurf(const struct hook_call *call, const struct hook_an
 
 static const char *const opencode_shell[] = {"bash", NULL};
 static const char *const opencode_reads[] = {"read", NULL};
-static const char *const opencode_writes[] = {"edit", "write", NULL};
-static const char *const opencode_patch[] = {"patch", NULL};
+static const char *const opencode_writes[] = {"edit", "multiedit", "write", NULL};
+static const char *const opencode_patch[] = {"apply_patch", "patch", NULL};
+static const char *const opencode_searches[] = {"grep", NULL};
 static const struct tools opencode_tools = {opencode_shell, opencode_reads, opencode_writes,
-					    opencode_patch, "command"};
+					    opencode_patch, "command",	    opencode_searches};
 
 static bool is_opencode(json_t *object)
 {
@@ -334,8 +358,8 @@ static json_t *write_opencode(const struct hook_call *call, const struct hook_an
 
 /* The first that knows it. */
 const struct dialect hook_dialects[] = {
-	{"codex", false, true, is_codex, read_claude, write_codex},
-	{"claude-code", true, true, is_of_claude, read_claude, write_claude},
+	{"codex", false, true, is_codex, read_codex, write_codex},
+	{"claude-code", true, true, is_of_claude, read_claude_code, write_claude},
 	{"gemini", false, true, is_gemini, read_gemini, write_gemini},
 	{"opencode", false, true, is_opencode, read_opencode, write_opencode},
 	{"cursor", true, false, is_cursor, read_cursor, write_cursor},

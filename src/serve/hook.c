@@ -26,7 +26,11 @@ int hook_read(const char *text, size_t length, struct hook_call *ret_call, struc
 		fail(ret_error, E_INPUT, "no agent that ward knows speaks like this");
 		return error_hint(ret_error, "it wants hook_event_name or agent_action_name");
 	}
+	ret_call->asks = ret_call->dialect->asks;
+	ret_call->rewrites = ret_call->dialect->rewrites;
 	ret_call->dialect->read(ret_call);
+	if (ret_call->nameless)
+		return fail(ret_error, E_INPUT, "it does not say which tool");
 	if (ret_call->action == HOOK_SHELL && !ret_call->command)
 		return fail(ret_error, E_INPUT, "the tool '%s' comes without a command",
 			    ret_call->tool ? ret_call->tool : "");
@@ -72,5 +76,5 @@ bool hook_is_attended(const struct hook_call *call)
 	for (size_t i = 0; i < ELEMENTS(alone); i++)
 		if (call->mode && strcmp(call->mode, alone[i]) == 0)
 			return false;
-	return call->dialect->asks;
+	return call->asks;
 }

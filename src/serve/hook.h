@@ -28,6 +28,9 @@ struct hook_call {
 	const char *command; /* HOOK_SHELL */
 	json_t *input;	     /* that the command stands in, to be given back with another one */
 	struct list paths;   /* HOOK_READ, HOOK_WRITE: owned, as the agent wrote them */
+	bool asks, rewrites; /* as of the dialect, unless this version of the agent is worse */
+	bool sandboxed;	     /* it goes into a sandbox of the agent's own */
+	bool nameless;	     /* it is about a tool, and does not say which */
 };
 
 enum hook_word {
@@ -65,6 +68,11 @@ bool hook_is_attended(const struct hook_call *call);
 
 extern const struct dialect hook_dialects[];
 extern const size_t hook_dialect_count;
+
+/* hook_versions.c: whether an answer to ask stops this Claude Code; what holds for this turn of
+ * Codex, as its transcript says. */
+bool claude_asks(json_t *object);
+void codex_look(struct hook_call *call, const char *transcript);
 
 /* hook_patch.c: the files that a patch in the agents' own form names. */
 void patch_paths(const char *patch, struct list *ret_paths);

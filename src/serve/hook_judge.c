@@ -32,12 +32,15 @@ struct shown {
 	enum verdict_kind kind;
 	char *reason, *key;
 	struct list wanted;
+	bool routed;	       /* it is not for the agent's own user to answer */
 	bool waits;	       /* a question finds somebody elsewhere */
+	bool critical;	       /* no agent is given it, whoever answers */
 	char *directory;       /* `cd DIR` and nothing else: for the agent's own shell */
 	struct ward_call ward; /* where it calls ward itself */
 	/* Files. */
 	enum state state;
 	bool always, said, guarded;
+	bool safe; /* the agent is in safe mode: nobody is asked */
 };
 
 static void shown_done(struct shown *shown)
@@ -138,6 +141,8 @@ static void note_shown(const struct plan *plan, const struct assessment *assessm
 	(void)assessment;
 	shown->kind = verdict->kind;
 	shown->waits = verdict->wait_ns > 0;
+	shown->safe = verdict->incident;
+	shown->critical = verdict->tier && strcmp(verdict->tier, "critical") == 0;
 	shown->reason = verdict->reason ? strdup(verdict->reason) : NULL;
 	for (size_t i = 0; i < verdict->wanted.count; i++)
 		list_add(&shown->wanted, verdict->wanted.items[i]);
@@ -272,13 +277,10 @@ static void say(struct hook_answer *answer, enum hook_word word, const char *for
 	va_end(list);
 }
 
-/* Its own sandbox stands round the command, unless it was switched off: none can be built inside.
- */
+/* In a sandbox of the agent's own none can be built. */
 static bool may_rewrite(const struct hook_call *call)
 {
-	return call->dialect->rewrites &&
-	       (strcmp(call->dialect->name, "codex") != 0 ||
-		(call->mode && strcmp(call->mode, "bypassPermissions") == 0));
+	return call->rewrites && !call->sandboxed;
 }
 
 static int judge_command(const struct hook_call *call, const char *program, const char *state,
@@ -302,26 +304,28 @@ static int judge_command(const struct hook_call *call, const char *program, cons
 		answer->command = strdup(shown->ward.line ? shown->ward.line : shown->directory);
 	} else if (shown->kind == VERDICT_DENY) {
 		say(answer, HOOK_DENY, "refused by ward: %s", why);
-	} else if (!may_rewrite(call) && call->dialect->rewrites) {
+	} else if (shown->critical) {
+		say(answer, HOOK_DENY, "no agent is given this (tier critical); a person runs it");
+	} else if (call->sandboxed) {
 		if (shown->kind == VERDICT_ASK)
 			say(answer, HOOK_DENY, "this needs a person's yes: %s", why);
 		else
 			answer->word = HOOK_SILENCE;
-	} else if (!call->dialect->rewrites) {
-		say(answer, call->dialect->asks ? HOOK_ASK : HOOK_DENY,
+	} else if (!call->rewrites) {
+		say(answer, hook_is_attended(call) && !shown->routed ? HOOK_ASK : HOOK_DENY,
 		    "this would run without a sandbox; run it as: %s",
 		    shown->ward.line ? shown->ward.line : line);
 	} else if (shown->kind == VERDICT_ALLOW) {
 		answer->word = HOOK_ALLOW;
 		answer->command = STEAL(line);
-	} else if (hook_is_attended(call)) {
+	} else if (hook_is_attended(call) && !shown->routed) {
 		r = asked_put(state, shown->key, &shown->wanted, call->dialect->name, id,
 			      ret_error);
 		if (r < 0)
 			return r;
 		say(answer, HOOK_ASK, "ward asks: %s", why);
 		answer->command = as_line(program, request, id);
-	} else if (shown->waits) {
+	} else if (shown->waits || shown->routed) {
 		answer->word = HOOK_ALLOW; /* in ward it asks, and waits for the answer */
 		answer->command = STEAL(line);
 	} else {
@@ -336,15 +340,20 @@ static void judge_files(const struct hook_call *call, const struct shown *shown,
 {
 	const char *path = call->paths.items[0];
 	bool write = call->action == HOOK_WRITE;
-	enum hook_word no =
-		shown->always || shown->said || !hook_is_attended(call) ? HOOK_DENY : HOOK_ASK;
+	enum hook_word no = shown->always || shown->said || shown->routed || !hook_is_attended(call)
+				    ? HOOK_DENY
+				    : HOOK_ASK;
 
+	if (shown->safe)
+		no = HOOK_DENY;
 	if (shown->state == STATE_DENIED)
 		say(answer, no, "%s is masked by ward%s", path,
 		    no == HOOK_ASK ? ": may it be opened?"
 				   : "; a rule `read` of the policy opens it");
 	else if (write && shown->guarded)
 		say(answer, no, "%s makes programs run outside the sandbox", path);
+	else if (write && shown->state != STATE_WRITABLE && shown->safe)
+		say(answer, HOOK_DENY, "%s cannot be written in %s", path, shown->reason);
 	else if (write && shown->state != STATE_WRITABLE)
 		say(answer, no, "%s lies outside what may be written", path);
 	else
@@ -377,6 +386,24 @@ static int record(const struct hook_call *call, const char *state, const struct 
 	return r;
 }
 
+/* Whoever sits before the agent has proven nothing that a route could go by. */
+static void find_route(const struct hook_call *call, const struct request *request,
+		       struct shown *shown)
+{
+	_cleanup_list_ struct list grants = {0};
+
+	for (size_t i = 0; i < shown->wanted.count; i++)
+		list_add(&grants, shown->wanted.items[i]);
+	for (size_t i = 0; i < call->paths.count; i++) {
+		_cleanup_free_ char *path = real_path(request->cwd, call->paths.items[i]);
+
+		list_add_printf(&grants, "%s %s", call->action == HOOK_WRITE ? "write" : "read",
+				path);
+	}
+	if (shown->kind == VERDICT_ASK || call->action != HOOK_SHELL || !call->rewrites)
+		shown->routed = flow_is_routed(request, &grants);
+}
+
 int hook_judge(const struct hook_call *call, const char *program, struct hook_answer *ret_answer,
 	       struct error **ret_error)
 {
@@ -406,6 +433,7 @@ int hook_judge(const struct hook_call *call, const char *program, struct hook_an
 	    (r = find_workspace(call, state, request.session, &request.workspace, ret_error)) < 0 ||
 	    (r = flow_check(&request, note_shown, &shown, ret_error)) < 0)
 		return r;
+	find_route(call, &request, &shown);
 	if (call->action == HOOK_SHELL)
 		r = judge_command(call, program, state, &request, &shown, ret_answer, ret_error);
 	else

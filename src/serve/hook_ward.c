@@ -37,6 +37,8 @@ static const char *const telling_verbs[] = {"check",  "log",	   "show", "doctor"
 
 /* Who asks and where: a call says what the agent's own object says, or nothing. */
 enum { WHO_AGENT, WHO_SESSION, WHO_TOOL, WHO_WORKSPACE, WHO_CWD, WHO_COUNT };
+/* A bit beside theirs: the call asks nothing at a terminal. */
+enum { SAID_UNATTENDED = 1 << WHO_COUNT };
 
 struct who {
 	const char *flag, *value;
@@ -114,6 +116,11 @@ static bool read_run(const struct request *request, const struct limits *limits,
 
 		if (next && is_same(request, word, next, ret_said)) {
 			at += 2;
+			continue;
+		}
+		if (!begun && strcmp(word, "--unattended") == 0) {
+			*ret_said |= SAID_UNATTENDED;
+			at++;
 			continue;
 		}
 		if (strcmp(word, "-c") == 0) {
@@ -205,6 +212,7 @@ static void take_line(const struct command *command, const char *text,
 	who_asks(request, who);
 	for (unsigned i = 0; i < WHO_COUNT; i++)
 		call->same &= !is_given(who[i].value) || (said & 1u << i);
+	call->same &= (said & SAID_UNATTENDED) != 0;
 }
 
 void ward_call_read(const struct plan *plan, const char *text, const struct request *request,
@@ -243,7 +251,7 @@ char *ward_line(const char *program, const struct request *request, const char *
 	_cleanup_buffer_ struct buffer line = {0};
 
 	escape_for_shell(&line, program);
-	buffer_add_text(&line, " run");
+	buffer_add_text(&line, " run --unattended");
 	add_flag(&line, "--agent", request->agent);
 	add_flag(&line, "--session", request->session);
 	add_flag(&line, "--tool", request->tool);

@@ -84,7 +84,7 @@ static void serve_initialize(struct turn *turn)
 	json_t *able = json_object_get(params, "capabilities");
 
 	if (!json_is_string(wanted)) {
-		refuse(turn, MCP_INVALID_PARAMS, "protocolVersion is a string");
+		refuse(turn, INVALID_PARAMS, "protocolVersion is a string");
 		return;
 	}
 	server->version = turn->version = mcp_negotiate(json_string_value(wanted));
@@ -125,7 +125,7 @@ static void serve_list(struct turn *turn)
 
 	/* All tools are on the first page. */
 	if (cursor && !json_is_null(cursor))
-		refuse(turn, MCP_INVALID_PARAMS, "there is no such cursor");
+		refuse(turn, INVALID_PARAMS, "there is no such cursor");
 	else
 		reply(turn, with_life(json_pack("{s:o}", "tools", mcp_tools(turn->version)),
 				      turn->version));
@@ -172,12 +172,12 @@ static void serve_request(struct mcp_server *server, const struct mcp_message *m
 		    !(methods[i].eras & (is_new ? NEW : OLD)))
 			continue;
 		if (turn.version == MCP_NONE && !(methods[i].eras & ALWAYS))
-			refuse(&turn, MCP_INVALID_REQUEST, "initialize comes first");
+			refuse(&turn, INVALID_REQUEST, "initialize comes first");
 		else
 			methods[i].serve(&turn);
 		return;
 	}
-	refuse(&turn, MCP_NO_METHOD, "there is no such method here");
+	refuse(&turn, NO_METHOD, "there is no such method here");
 }
 
 static void serve_message(struct mcp_server *server, json_t *object, struct mcp_batch *batch)
@@ -189,7 +189,7 @@ static void serve_message(struct mcp_server *server, json_t *object, struct mcp_
 	case MCP_INVALID:
 		/* It is answered, whatever it was meant to be: nothing is left unsaid. */
 		mcp_answer(server, batch,
-			   mcp_error(message.id, MCP_INVALID_REQUEST, message.fault, NULL));
+			   mcp_error(message.id, INVALID_REQUEST, message.fault, NULL));
 		return;
 	case MCP_REQUEST:
 		serve_request(server, &message, batch);
@@ -214,7 +214,7 @@ static void serve_batch(struct mcp_server *server, json_t *array)
 	if (server->version != MCP_2025_03_26 || !json_array_size(array) ||
 	    json_array_size(array) > MCP_BATCH_MOST) {
 		mcp_answer(server, NULL,
-			   mcp_error(NULL, MCP_INVALID_REQUEST,
+			   mcp_error(NULL, INVALID_REQUEST,
 				     server->version == MCP_2025_03_26
 					     ? "a batch has 1 to 64 messages"
 					     : "this version of the protocol has no batches",
@@ -236,7 +236,7 @@ static void serve_line(struct mcp_server *server, const char *line, size_t lengt
 	json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &at);
 
 	if (!object)
-		mcp_answer(server, NULL, mcp_error(NULL, MCP_PARSE_ERROR, at.text, NULL));
+		mcp_answer(server, NULL, mcp_error(NULL, PARSE_ERROR, at.text, NULL));
 	else if (json_is_array(object))
 		serve_batch(server, object);
 	else
@@ -255,9 +255,9 @@ static void hear(struct mcp_server *server)
 		if (heard == WIRE_LINE)
 			serve_line(server, line, length);
 		else
-			mcp_answer(server, NULL,
-				   mcp_error(NULL, MCP_INVALID_REQUEST, "the message is too long",
-					     NULL));
+			mcp_answer(
+				server, NULL,
+				mcp_error(NULL, INVALID_REQUEST, "the message is too long", NULL));
 	}
 }
 

@@ -7,6 +7,9 @@
 
 enum { MESSAGE_MOST = 32 << 10, HOUR = 3600, REASON_MOST = 1000 };
 
+/* No choice of the question's own: it is one of its extents. */
+#define IN_CONTAINER "approve container"
+
 /* What a person reads, and what it says to the run. A no comes first: some forms take the first
  * choice for the one that is meant. */
 static const struct {
@@ -17,6 +20,8 @@ static const struct {
 	{"approve session", "Yes, until this session ends", "approve", "session"},
 	{"approve time", "Yes, for an hour", "approve", "time"},
 	{"approve always", "Yes, always: writes the rule above", "approve", "always"},
+	{"approve monitored", "Yes, for this run, and follow what it does", "approve", "once"},
+	{IN_CONTAINER, "Yes, for this run, in a container", "approve", "once"},
 	{"approve unsandboxed", "Yes, without any sandbox", "approve", "once"},
 	{"deny session", "No, until this session ends", "deny", "session"},
 	{"deny always", "No, never again: writes the rule above", "deny", "always"},
@@ -28,11 +33,29 @@ static const char *text_of(json_t *object, const char *key)
 	return json_string_value(json_object_get(object, key));
 }
 
+/* The extent that is a container and nothing else; -1: none. */
+static json_int_t container_extent(json_t *ask)
+{
+	json_t *extent;
+	size_t i;
+
+	json_array_foreach (json_object_get(ask, "extents"), i, extent) {
+		json_t *grants = json_object_get(extent, "grants");
+		const char *grant = json_string_value(json_array_get(grants, 0));
+
+		if (json_array_size(grants) == 1 && grant && strcmp(grant, "container") == 0)
+			return (json_int_t)i;
+	}
+	return -1;
+}
+
 static bool is_offered(json_t *ask, const char *choice)
 {
 	json_t *item;
 	size_t i;
 
+	if (strcmp(choice, IN_CONTAINER) == 0)
+		return container_extent(ask) >= 0 && is_offered(ask, "approve once");
 	json_array_foreach (json_object_get(ask, "choices"), i, item)
 		if (json_is_string(item) && strcmp(json_string_value(item), choice) == 0)
 			return true;
@@ -138,8 +161,12 @@ static json_t *chosen(json_t *ask, json_t *content)
 				   choices[i].scope);
 		if (strcmp(choices[i].scope, "time") == 0)
 			json_object_set_new(answer, "seconds", json_integer(HOUR));
+		if (strcmp(choice, IN_CONTAINER) == 0)
+			json_object_set_new(answer, "extent", json_integer(container_extent(ask)));
 		if (strcmp(choice, "approve unsandboxed") == 0)
 			json_object_set_new(answer, "unsandboxed", json_true());
+		if (strcmp(choice, "approve monitored") == 0)
+			json_object_set_new(answer, "monitor", json_true());
 		if (reason && *reason && strlen(reason) <= REASON_MOST)
 			json_object_set_new(answer, "reason", json_string(reason));
 		return answer;

@@ -21,6 +21,8 @@ static void fail_call(struct mcp_server *server, struct mcp_batch *batch, json_t
 {
 	_cleanup_buffer_ struct buffer text = {0};
 
+	if (error->file)
+		buffer_printf(&text, "%s:%d:%d: ", error->file, error->line, error->column);
 	buffer_add_text(&text, error->message);
 	if (error->hint)
 		buffer_printf(&text, "\nhint: %s", error->hint);
@@ -174,12 +176,11 @@ void mcp_call_tool(struct mcp_server *server, const struct mcp_message *message,
 
 	if (tool == TOOL_NONE)
 		mcp_answer(server, batch,
-			   mcp_error(message->id, MCP_INVALID_PARAMS,
+			   mcp_error(message->id, INVALID_PARAMS,
 				     "there is no such tool: tools/list names them", NULL));
 	else if (arguments && !json_is_object(arguments))
-		mcp_answer(
-			server, batch,
-			mcp_error(message->id, MCP_INVALID_PARAMS, "arguments is an object", NULL));
+		mcp_answer(server, batch,
+			   mcp_error(message->id, INVALID_PARAMS, "arguments is an object", NULL));
 	else if (version == MCP_2026_07_28 && json_object_get(message->params, "requestState"))
 		mcp_come_again(server, message, batch);
 	else if (tool == TOOL_CHECK)

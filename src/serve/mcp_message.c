@@ -121,7 +121,7 @@ bool mcp_read_era(const struct mcp_message *message, enum mcp_version *ret_versi
 		return false;
 	}
 	if (!json_is_string(version) || !json_is_object(capabilities)) {
-		*ret_error = mcp_error(message->id, MCP_INVALID_PARAMS,
+		*ret_error = mcp_error(message->id, INVALID_PARAMS,
 				       "_meta has " META "protocolVersion, a string, and " META
 				       "clientCapabilities, an object",
 				       NULL);

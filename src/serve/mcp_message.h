@@ -3,6 +3,7 @@
  * once (initialize) who it is and what it can do; from 2026-07-28 on each request says so. */
 #pragma once
 
+#include "jsonrpc.h"
 #include <jansson.h>
 #include <stdbool.h>
 
@@ -23,11 +24,6 @@ enum mcp_version mcp_negotiate(const char *wanted);
 json_t *mcp_version_list(void);
 
 enum {
-	MCP_PARSE_ERROR = -32700,
-	MCP_INVALID_REQUEST = -32600,
-	MCP_NO_METHOD = -32601,
-	MCP_INVALID_PARAMS = -32602,
-	MCP_INTERNAL_ERROR = -32603,
 	MCP_UNSUPPORTED_VERSION = -32022,
 };
 

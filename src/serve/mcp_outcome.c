@@ -72,6 +72,21 @@ static void add_sentence(struct buffer *text, const char *before, const char *se
 		buffer_printf(text, "%s%s%s", text->length ? "\n" : "", before, sentence);
 }
 
+/* ward's own message, with the place in a file that is broken. */
+static void add_error(struct buffer *text, const json_t *error)
+{
+	const char *file = json_string_value(json_object_get(error, "file"));
+	_cleanup_buffer_ struct buffer before = {0};
+
+	buffer_add_text(&before, "ward: ");
+	if (file)
+		buffer_printf(&before, "%s:%d:%d: ", file,
+			      (int)json_integer_value(json_object_get(error, "line")),
+			      (int)json_integer_value(json_object_get(error, "column")));
+	add_sentence(text, buffer_text(&before),
+		     json_string_value(json_object_get(error, "message")));
+}
+
 /* What went wrong, what was refused, and what would help: in words, for there is no result. */
 static json_t *file_failure(const struct mcp_call *call, json_t *result, json_t *said)
 {
@@ -82,7 +97,7 @@ static json_t *file_failure(const struct mcp_call *call, json_t *result, json_t 
 
 	add_sentence(&text, "", json_string_value(json_object_get(own, "message")));
 	add_sentence(&text, "hint: ", json_string_value(json_object_get(own, "hint")));
-	add_sentence(&text, "ward: ", json_string_value(json_object_get(error, "message")));
+	add_error(&text, error);
 	add_sentence(&text, "hint: ", json_string_value(json_object_get(error, "hint")));
 	add_advice(call, error);
 	json_array_foreach (call->notices, i, item)

@@ -167,7 +167,7 @@ void mcp_come_again(struct mcp_server *server, const struct mcp_message *message
 	json_t *responses = json_object_get(message->params, "inputResponses"), *said = NULL;
 
 	if (!call) {
-		mcp_answer(server, batch, mcp_error(message->id, MCP_INVALID_PARAMS, fault, NULL));
+		mcp_answer(server, batch, mcp_error(message->id, INVALID_PARAMS, fault, NULL));
 		return;
 	}
 	call->id = json_incref(message->id);

@@ -4,6 +4,8 @@
 #include "rpc.h"
 #include "../base/escape.h"
 #include "../request/text_json.h"
+#include "../record/session.h"
+#include "jsonrpc.h"
 #include "parent.h"
 #include "runner.h"
 #include "wire.h"
@@ -12,17 +14,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
-	PARSE_ERROR = -32700,
-	INVALID_REQUEST = -32600,
-	NO_METHOD = -32601,
-	INVALID_PARAMS = -32602,
-	INTERNAL_ERROR = -32603,
 	TOO_MANY_RUNS = -32000,
 	CANCELLED = -32001,
 };
@@ -91,24 +87,11 @@ static void notify(struct call *call, const char *method, json_t *params)
 					      "params", params));
 }
 
-/* Bytes as they are: as text where they are UTF-8. */
 static void hear_output(void *data, int stream, const char *bytes, size_t length)
 {
 	json_t *params = json_pack("{s:s}", "stream", stream == 1 ? "stdout" : "stderr");
-	json_t *text = json_stringn(bytes, length);
 
-	if (text) {
-		json_put(params, "data", text);
-	} else {
-		size_t room = sodium_base64_encoded_len(length, sodium_base64_VARIANT_ORIGINAL);
-		_cleanup_free_ char *encoded = malloc(room);
-
-		if (!encoded)
-			abort();
-		sodium_bin2base64(encoded, room, (const unsigned char *)bytes, length,
-				  sodium_base64_VARIANT_ORIGINAL);
-		json_put(params, "base64", json_string(encoded));
-	}
+	wire_put_bytes(params, bytes, length);
 	notify(data, "run.output", params);
 }
 
@@ -146,6 +129,8 @@ static int make_request(json_t *params, struct request *request, struct error **
 	if (!text)
 		return fail(ret_error, E_INPUT, "params must be a request object");
 	r = request_from_json(text, strlen(text), request, ret_error);
+	if (r == 0)
+		r = session_check_claimed(request->session, getppid(), request->agent, ret_error);
 	if (r < 0)
 		return r;
 	if (!getcwd(here, sizeof(here)))

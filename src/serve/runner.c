@@ -8,6 +8,8 @@
 #include "../flow.h"
 #include "../request/result.h"
 #include "../run/run.h"
+#include "ticket.h"
+#include "../sys/detach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +44,6 @@ static void say(void *data, const char *text)
  * and hold nobody else's end. */
 static int settle_in(int channel, int in, int out, int err, pid_t server)
 {
-	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (in < 0)
@@ -56,17 +57,15 @@ static int settle_in(int channel, int in, int out, int err, pid_t server)
 	if (close_range(4, ~0U, 0) < 0)
 		return -1;
 	/* What the server ignores (SIGPIPE) is not what the command is to find ignored. */
-	for (int number = 1; number < NSIG; number++)
-		(void)signal(number, SIG_DFL);
-	sigemptyset(&none);
-	return sigprocmask(SIG_SETMASK, &none, NULL);
+	return signals_reset() ? 0 : -1;
 }
 
-static _Noreturn void carry_out(const struct request *request, enum runner_asks asks)
+static _Noreturn void carry_out(const struct request *request, bool fed, enum runner_asks asks)
 {
 	struct channel channel = {.fd = 3, .answers = asks == RUNNER_ASKS_SERVER};
 	struct approver approver = channel_approver(&channel);
-	struct audience audience = {say, &channel, asks == RUNNER_ASKS_TERMINAL ? NULL : &approver};
+	struct audience audience = {say, &channel, asks == RUNNER_ASKS_TERMINAL ? NULL : &approver,
+				    fed ? NULL : &ticket_resumption};
 	struct result result;
 	int r;
 
@@ -97,7 +96,7 @@ static int spawn(struct runner *runner, const struct request *request, int input
 	if (r == 0 && runner->pid == 0) {
 		if (settle_in(channel[1], input, out[1], err[1], server) < 0)
 			_exit(1);
-		carry_out(request, runner->events.asks);
+		carry_out(request, input >= 0, runner->events.asks);
 	}
 	close_fd(&channel[1]);
 	close_fd(&out[1]);

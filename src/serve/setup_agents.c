@@ -201,9 +201,11 @@ int setup_find_place(struct setup_place *ret_place, struct error **ret_error)
 			list_take(&place.bases, path_normalise(value));
 	}
 	/* Agents go on when a hook fails, but for this one exit code. So a program that is gone, or
-	 * was killed, is turned into it by the shell. */
+	 * was killed, is turned into it by the shell; and what the agent has to say is read to its
+	 * end, because some (Codex) count it as such a failure where it cannot be told. `sh -c`
+	 * means the same in every shell. */
 	escape_for_shell(&command, place.program);
-	buffer_add_text(&command, " hook || exit 2");
+	buffer_add_text(&command, " hook || /bin/sh -c 'cat >/dev/null; exit 2'");
 	place.command = buffer_steal(&command);
 	*ret_place = place;
 	place = (struct setup_place){0};

@@ -96,7 +96,7 @@ bool setup_is_ward(const char *program)
 	return strncmp(name, "ward", 4) == 0 && !isalpha((unsigned char)name[4]);
 }
 
-static const char otherwise[] = " || exit 2";
+static const char *const otherwise[] = {" || /bin/sh -c 'cat >/dev/null; exit 2'", " || exit 2"};
 
 /* `ward hook`, by whatever path, as this or an earlier ward or a person wrote it. */
 static bool is_own_command(const char *command)
@@ -104,9 +104,12 @@ static bool is_own_command(const char *command)
 	_cleanup_free_ char *word = NULL;
 	size_t length = strlen(command);
 
-	if (length > strlen(otherwise) &&
-	    strcmp(command + length - strlen(otherwise), otherwise) == 0)
-		length -= strlen(otherwise);
+	for (size_t i = 0; i < ELEMENTS(otherwise); i++)
+		if (length > strlen(otherwise[i]) &&
+		    strcmp(command + length - strlen(otherwise[i]), otherwise[i]) == 0) {
+			length -= strlen(otherwise[i]);
+			break;
+		}
 	if (length < 6 || strncmp(command + length - 5, " hook", 5) != 0)
 		return false;
 	word = unquote(command, length - 5);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire.h"
 #include "../base/macro.h"
+#include "../request/text_json.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,6 +74,24 @@ enum wire_heard wire_next(struct wire *wire, const char **ret_line, size_t *ret_
 	}
 }
 
+void wire_put_bytes(json_t *object, const char *bytes, size_t length)
+{
+	json_t *text = json_stringn(bytes, length);
+
+	if (text) {
+		json_put(object, "data", text);
+	} else {
+		size_t room = sodium_base64_encoded_len(length, sodium_base64_VARIANT_ORIGINAL);
+		_cleanup_free_ char *encoded = malloc(room);
+
+		if (!encoded)
+			abort();
+		sodium_bin2base64(encoded, room, (const unsigned char *)bytes, length,
+				  sodium_base64_VARIANT_ORIGINAL);
+		json_put(object, "base64", json_string(encoded));
+	}
+}
+
 void wire_write(struct wire *wire)
 {
 	struct pollfd there = {.fd = wire->out, .events = POLLOUT};
@@ -91,21 +111,25 @@ void wire_write(struct wire *wire)
 	wire->waiting.length -= done;
 }
 
+void wire_send_line(struct wire *wire, const char *text, size_t length)
+{
+	if (!wire->broken) {
+		buffer_add(&wire->waiting, text, length);
+		buffer_add(&wire->waiting, "\n", 1);
+	}
+	wire_write(wire);
+	if (wire->waiting.length > (wire->keeps ? wire->keeps : (size_t)WIRE_WAITING_MOST))
+		wire->broken = true;
+}
+
 void wire_send(struct wire *wire, json_t *object)
 {
-	char *text = json_dumps(object, JSON_COMPACT);
+	_cleanup_free_ char *text = json_dumps(object, JSON_COMPACT);
 
 	if (!text)
 		abort();
 	json_decref(object);
-	if (!wire->broken) {
-		buffer_add(&wire->waiting, text, strlen(text));
-		buffer_add(&wire->waiting, "\n", 1);
-	}
-	free(text);
-	wire_write(wire);
-	if (wire->waiting.length > WIRE_WAITING_MOST)
-		wire->broken = true;
+	wire_send_line(wire, text, strlen(text));
 }
 
 void wire_done(struct wire *wire)

@@ -11,8 +11,9 @@
 enum { WIRE_WAITING_MOST = 64 << 20 }; /* bytes that are kept for a reader who does not read */
 
 struct wire {
-	int in, out; /* borrowed */
-	size_t most; /* of a line */
+	int in, out;  /* borrowed */
+	size_t most;  /* of a line */
+	size_t keeps; /* bytes at most for a reader who does not read; 0: WIRE_WAITING_MOST */
 	struct buffer heard, waiting;
 	size_t looked;	     /* bytes of heard that hold no end of a line */
 	size_t taken;	     /* bytes of heard that were given out */
@@ -26,8 +27,12 @@ enum wire_heard { WIRE_NOTHING, WIRE_LINE, WIRE_TOO_LONG };
 void wire_read(struct wire *wire);
 /* The next line, borrowed until the next wire_read. */
 enum wire_heard wire_next(struct wire *wire, const char **ret_line, size_t *ret_length);
+/* One whole line, without its end. */
+void wire_send_line(struct wire *wire, const char *text, size_t length);
 /* Takes the object over. */
 void wire_send(struct wire *wire, json_t *object);
+/* Bytes as a member of an object: as text (data) where they are UTF-8, else as base64. */
+void wire_put_bytes(json_t *object, const char *bytes, size_t length);
 /* Writes as much as can be written now. */
 void wire_write(struct wire *wire);
 static inline bool wire_wants_write(const struct wire *wire)

@@ -26,6 +26,9 @@ struct kernel_clone {
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE (1U << 1)
 #endif
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC (1U << 2)
+#endif
 
 /* fork with flags. Only for a child with memory of its own (no CLONE_VM). */
 static inline pid_t sys_clone3(struct kernel_clone *args)
@@ -49,6 +52,10 @@ static inline int sys_pidfd_open(pid_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
+
+/* ioctls on a pidfd that open a namespace of its process; since Linux 6.11. */
+#define PIDFD_OPEN_MOUNTS  _IO(0xff, 3)
+#define PIDFD_OPEN_NETWORK _IO(0xff, 4)
 
 /* Of one thread, and what is sent by it goes to that thread; EINVAL before Linux 6.9. */
 static inline int sys_pidfd_open_thread(pid_t thread)

@@ -12,6 +12,7 @@ import tempfile
 
 import pytest
 
+from roots import small_root
 from support import SOURCE, Person, Ward
 
 sys.path.append(str(SOURCE / 'tests'))
@@ -44,9 +45,25 @@ def binary(top):
     source = pathlib.Path(os.environ.get('WARD') or SOURCE / 'build' / 'ward').resolve()
     directory = top / 'bin'
     directory.mkdir()
-    shutil.copy(source, directory / 'ward')
-    (directory / 'ward').chmod(0o755)
+    for name in ('ward', 'ward-post', 'ward-web'):
+        shutil.copy(source.parent / name if name != 'ward' else source, directory / name)
+        (directory / name).chmod(0o755)
     return directory / 'ward'
+
+
+@pytest.fixture(scope='session')
+def servers(top):
+    """Where the programs of servers lie that are not installed: a copy of what tools/dependencies has unpacked, else the system."""
+    unpacked = SOURCE / 'build-parts' / 'servers'
+    if not unpacked.exists():
+        return pathlib.Path('/')
+    return pathlib.Path(shutil.copytree(unpacked, top / 'servers', symlinks=True))
+
+
+@pytest.fixture(scope='session')
+def root(top, binary):
+    """A container's."""
+    return small_root(top / 'small-root', binary)
 
 
 @pytest.fixture(params=['root', 'user'])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the end-to-end tests share: ward called as a person or a program calls it, and looks at the machine around it."""
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
@@ -16,8 +17,20 @@ import pexpect
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((SOURCE / 'docs' / 'result.schema.json').read_text())
-PATIENCE = 90  # seconds, for what takes milliseconds: a sanitized build on a busy machine must pass too
+# Seconds, for what takes milliseconds: a sanitized build on a busy machine must pass too.
+PATIENCE = int(os.environ.get('WARD_PATIENCE') or 90)
 PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+
+def landlock_version():
+    """Of this kernel; 0 where it has none."""
+    return max(ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), 1), 0)
+
+
+def warnings_here():
+    """What every result warns of on this kernel, where all namespaces stand: what its Landlock cannot hold yet."""
+    lost = [text for since, text in ((3, 'cutting files is held by mounts alone'), (6, 'signals are held by the pid namespace alone, abstract sockets without Landlock')) if landlock_version() < since]
+    return ['fewer walls stand here: ' + '; '.join(lost)] if lost else []
 
 
 class Done:
@@ -44,6 +57,13 @@ class Person:
         if self.uid == os.geteuid():
             return {}
         return {'user': self.uid, 'group': self.gid, 'extra_groups': []}
+
+    def by_words(self):
+        """The same in front of a command. A child that becomes somebody else must be a copy of all that python holds, which takes
+        longer than a run; but for a moment it is another program."""
+        if self.uid == os.geteuid():
+            return [], {}
+        return ['/usr/bin/setpriv', f'--reuid={self.uid}', f'--regid={self.gid}', '--clear-groups'], {}
 
     def become(self):
         """For a child that does it itself."""
@@ -99,16 +119,18 @@ class Ward:
         """A rule for each, for commands that a person would be asked about."""
         self.policy('rules:\n' + ''.join(f'  - {{command: "{command}", do: allow, why: the test}}\n' for command in commands))
 
-    def popen(self, *words, env=None, cwd=None, program=None, **how):
-        """Starts it and returns at once; the caller waits. A variable with the value None is left out."""
+    def popen(self, *words, env=None, cwd=None, program=None, watched=True, **how):
+        """Starts it and returns at once; the caller waits. A variable with the value None is left out. watched: it is ward from the
+        first moment on."""
         variables = {**self.variables, **(env or {})}
         how.setdefault('stdin', subprocess.DEVNULL)
         how.setdefault('stdout', subprocess.PIPE)
         how.setdefault('stderr', subprocess.PIPE)
         how.setdefault('start_new_session', True)
-        return subprocess.Popen([program or self.binary, *map(str, words)],
+        front, identity = ([], self.person.identity()) if watched else self.person.by_words()
+        return subprocess.Popen([*front, program or self.binary, *map(str, words)],
                                 env={name: value for name, value in variables.items() if value is not None},
-                                cwd=cwd or self.work, **self.person.identity(), **how)
+                                cwd=cwd or self.work, **identity, **how)
 
     def finish(self, process, input=None, timeout=PATIENCE):
         try:
@@ -124,7 +146,7 @@ class Ward:
         if input is not None:
             how['stdin'] = subprocess.PIPE
             input = input if isinstance(input, bytes) else input.encode()
-        return self.finish(self.popen(*words, **how), input, timeout)
+        return self.finish(self.popen(*words, watched=False, **how), input, timeout)
 
     def run(self, *command, flags=(), **how):
         return self('run', *flags, '--', *command, **how)
@@ -255,6 +277,16 @@ def resting():
     return f'300.{uuid.uuid4().int % 10 ** 12:012}'
 
 
+def resters(time):
+    """Who sleeps it: not ward, which has it among its words, and whose last process may be closing a watch for a moment longer."""
+    found = []
+    for pid in processes(f'sleep\0{time}'):
+        with contextlib.suppress(OSError):
+            if pathlib.Path(f'/proc/{pid}/cmdline').read_bytes().startswith(b'sleep\0'):
+                found.append(pid)
+    return found
+
+
 def rests(time, in_front=False):
     """Whether sleep itself is there before long, and not only the shell that starts it: dash loses a SIGINT that comes between
     the two. in_front: and is in the foreground of its terminal."""
@@ -262,7 +294,7 @@ def rests(time, in_front=False):
         with contextlib.suppress(OSError):
             group, _, _, foreground = pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[2:6]
             return not in_front or foreground == group
-    return wait_until(lambda: any(map(is_there, processes(f'sleep\0{time}'))))
+    return wait_until(lambda: any(map(is_there, resters(time))))
 
 
 def wait_until(condition, seconds=PATIENCE, step=0.02):

@@ -47,7 +47,7 @@ def test_a_yes_lets_the_call_go_on(desk, world):
     desk.ready()
     assert desk.last_code() == 0
     kinds = [record['kind'] for record in desk.ward.records()]
-    assert kinds == ['run.start', 'ask', 'answer', 'run.end'], kinds
+    assert kinds == ['run.start', 'ask', 'answer', 'run.denials', 'run.end'], kinds
     ask, answer = desk.ward.records()[1:3]
     assert (ask['ask'], ask['grants']) == ('grant', [f'connect web.example:{port}'])
     assert (answer['answer'], answer['scope'], answer['grants']) == ('approve', 'once', [f'connect web.example:{port}'])

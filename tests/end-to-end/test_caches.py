@@ -11,7 +11,7 @@ import zipfile
 
 import pytest
 
-from support import Terminal, all_gone, processes, resting, rests, wait_until
+from support import Terminal, all_gone, resters, resting, rests, wait_until
 from test_programs import needs
 
 
@@ -37,7 +37,7 @@ def picture(path):
 @pytest.fixture
 def untouched(ward):
     """Checks in the end that the home directory is what it was."""
-    fill(ward, '.cache/tool/old', '.npm/old', '.cargo/registry/old')
+    fill(ward, '.cache/tool/old', '.npm/old', '.cargo/registry/old', 'go/pkg/old')
     before = picture(ward.home)
     yield ward
     assert picture(ward.home) == before
@@ -106,7 +106,8 @@ def test_another_workspace_has_another_layer(untouched):
 
 
 def test_what_only_reads_sees_the_layer_and_writes_nothing(untouched):
-    assert untouched.sh('echo mine > ~/.npm/mine; rm ~/.npm/old').code == 0
+    untouched.file('script', 'echo mine > ~/.npm/mine; rm ~/.npm/old\n')  # in a file, because text that deletes outside is asked about
+    assert untouched.run('sh', 'script').code == 0
     assert untouched.run('ls', untouched.home / '.npm').out == 'mine\n'
     assert untouched.run('cat', untouched.home / '.npm/mine').out == 'mine\n'
     shown = untouched.run('cat', '/proc/self/mountinfo').out
@@ -125,6 +126,47 @@ def test_a_command_that_only_reads_makes_no_layer(untouched):
 def test_an_account_without_caches_has_no_layer(ward):
     assert ward.sh('echo x > x').code == 0
     assert not (ward.state / 'ward/caches').exists()
+
+
+def test_what_is_not_there_yet_is_opened_by_its_own_name_and_not_by_the_home(ward):
+    where = ward.home / '.npm'
+    done = ward.sh(f'mkdir {where}')
+    assert f'to allow: --make {where}\n' in done.err, done
+    assert ward.sh(f'mkdir {where}; ! mkdir {where}-other', '--make', where).code == 0 and where.is_dir()
+
+
+@pytest.mark.parametrize('manifest, command, caches', [
+    ('package.json', 'echo x > ~/.npm/x', ['.npm']), ('go.mod', 'mkdir ~/.cache/go-build; echo x > ~/go/pkg/x', ['.cache', 'go/pkg']),
+    ('Cargo.toml', 'echo x > ~/.cargo/registry/x', ['.cargo/registry', '.cargo/git'])])
+def test_a_tool_of_the_workspace_finds_its_cache_in_a_new_home(ward, manifest, command, caches):
+    ward.file(manifest, '{}\n')
+    assert ward.run('ls').code == 0 and list(ward.home.iterdir()) == [], 'who only reads needs none'
+    assert ward.sh('echo x > x', '--caches', 'off').code == 0 and list(ward.home.iterdir()) == []
+    for _ in range(2):
+        done = ward.sh(command + '; test -e x')
+        assert done.code == 0 and 'refused' not in done.err, done
+        command = 'ls ' + command.split()[-1]
+    for name in caches:
+        made = (ward.home / name).stat()
+        assert (made.st_uid, made.st_mode & 0o777) == (ward.person.uid, 0o700)
+        assert list((ward.home / name).iterdir()) == [], 'the layer is the workspace\'s'
+
+
+def test_a_tool_that_is_named_finds_its_cache(ward):
+    npm = ward.file('npm', '#!/bin/sh\necho x > ~/.npm/x\n', 0o755)
+    assert ward.run('env', 'A=b', npm).code == 0 and (ward.home / '.npm').is_dir()
+    assert ward.run('python3', '-m', 'pip', '--version').code in (0, 1) and (ward.home / '.cache').is_dir()
+    assert ward.run('touch', 'cargo').code == 0 and not (ward.home / '.cargo').exists()
+
+
+def test_a_cache_is_not_made_where_a_link_leads(ward):
+    outside = ward.place / 'outside'
+    outside.mkdir()
+    ward.person.own(outside)
+    (ward.home / '.cargo').symlink_to(outside)
+    ward.file('Cargo.toml')
+    assert ward.sh('echo x > ~/.cargo/registry/x').code != 0
+    assert list(outside.iterdir()) == []
 
 
 def test_off_means_off(untouched):
@@ -240,7 +282,7 @@ def test_two_at_once_do_not_share_a_layer(untouched):
     assert about['slots'] == 2 and about['in_use'] == 1
     refused = untouched('caches', 'clear')
     assert refused.code == 125 and 'a command uses it' in refused.err
-    for pid in processes(f'sleep\0{rest}'):
+    for pid in resters(rest):
         os.kill(pid, signal.SIGKILL)
     assert 'first' in untouched.finish(first).out
     # Alone again, it is the first one's.
@@ -300,13 +342,16 @@ def test_where_something_is_mounted_in_the_home_each_cache_has_its_own(untouched
     before = os.stat(untouched.home)
     done = sh('sh -c "cat ~/.npm/old; echo x > ~/.npm/x; echo y > ~/.cargo/registry/y; mkdir ~/.cache/d; ls ~/.npm ~/.cargo/registry ~/.cache"')
     assert done.out.split() == ['real', *'/.cache: d tool /.cargo/registry: old y /.npm: old x'.replace('/.', f'{untouched.home}/.').split()], done
-    assert sh('sh -c "ls -A ~/.npm; cat /proc/self/mountinfo"').out.count(' overlay none rw') == 3
+    assert sh('sh -c "ls -A ~/.npm; cat /proc/self/mountinfo"').out.count(' overlay none rw') == 4
     assert sh('ls ~/.npm').out == 'old\nx\n'  # which only reads
     assert untouched.sh('ls ~/.npm ~/.cache').out.split()[1:3] == ['d', 'tool']  # the same layer, without the mount
     os.utime(untouched.home, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def test_what_is_not_used_goes_away(untouched):
+    def an_hour_later():
+        caches = untouched.state / 'ward/caches'
+        os.utime(caches, (time.time() - 3601, caches.stat().st_mtime))
     assert untouched.sh('echo x > ~/.npm/x', '--session', 'one').code == 0
     lock = next((untouched.state / 'ward/caches').glob('*/0/lock'))
     old = time.time() - 31 * 24 * 3600
@@ -314,6 +359,9 @@ def test_what_is_not_used_goes_away(untouched):
     other = untouched.place / 'other'
     other.mkdir()
     untouched.person.own(other)
+    assert untouched.sh('true', '--session', 'two', cwd=other).code == 0
+    assert str(untouched.work) in [about['workspace'] for about in listed(untouched)], 'looked for once an hour'
+    an_hour_later()
     assert untouched.sh('true', '--session', 'three', cwd=other).code == 0
     assert str(untouched.work) not in [about['workspace'] for about in listed(untouched)]
     # Of a workspace that is gone, after a day.
@@ -322,11 +370,13 @@ def test_what_is_not_used_goes_away(untouched):
     untouched.person.own(gone)
     assert untouched.sh('echo x > ~/.npm/x', '--session', 'four', cwd=gone).code == 0
     gone.rmdir()
+    an_hour_later()
     assert untouched.sh('true', '--session', 'five', cwd=other).code == 0
     assert str(gone) in [about['workspace'] for about in listed(untouched)]
     for lock in (untouched.state / 'ward/caches').glob('*/0/lock'):
         day = time.time() - 25 * 3600
         os.utime(lock, (day, day))
+    an_hour_later()
     assert untouched.sh('true', '--session', 'six', cwd=other).code == 0
     assert [about['workspace'] for about in listed(untouched)] == [str(other)]
 

@@ -69,6 +69,14 @@ def test_a_yes_of_anybody_else_is_ignored_and_recorded(plain, caller, word):
     assert plain.verify().code == 0
 
 
+def test_a_yes_is_none_where_a_route_says_who_answers(plain, caller):
+    trust(plain, caller, 'approvers: {others: [nobody-here]}\nroutes: [{steps: [{from: others, within: 1s}]}]\n')
+    result = send(plain, {'command': RISKY, 'approved': True}, caller)
+    assert result['verdict'] == 'deny' and 'nobody in time' in result['error']['message'], result
+    assert decided(result) == [('ignored', 'approved', str(caller))]
+    assert any('a route of the policy says who answers' in line for line in result['sandbox_warnings'])
+
+
 def test_a_yes_is_to_the_question_and_to_nothing_more(plain, caller):
     trust(plain, caller, 'rules: [{command: make, do: deny, why: no}]\n')
     for params in ({'command': 'rm -rf /'}, {'command': 'make all'}, {'command': 'true', 'level': 'none'}, {'command': 'true', 'write': ['/srv']},

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ward check: what would be decided, explained, with nothing run."""
 import json
+import resource
 import subprocess
-import time
 
 import jsonschema
 import pytest
@@ -52,6 +52,16 @@ def test_commands_are_listed_with_wrappers_redirects_and_rule(plain):
 def test_an_argv_is_not_shell_text(plain):
     checked = check(plain, '--', 'echo', '$(rm -rf /)', ';', 'git', 'push')
     assert checked['class'] == 'safe' and len(checked['commands']) == 1 and not checked['opaque']
+
+
+@pytest.mark.parametrize('verdict, flags', [
+    ('allow', []), ('ask', ['--net', 'full']), ('ask', ['--allow-host', 'localhost:9200']), ('allow', ['--allow-host', 'localhost:9201'])])
+def test_what_changes_by_loopback_is_asked_about_where_that_is_the_hosts(plain, verdict, flags):
+    for text in ('curl -X DELETE http://localhost:9200/all', 'http DELETE 127.0.0.1:9200/all', 'wget --method=PUT http://localhost:9200/x'):
+        checked = check(plain, *flags, '-c', text)
+        assert checked['verdict'] == verdict, checked
+        assert any('this machine' in reason for reason in checked['risk']['reasons']) == (verdict == 'ask')
+    assert check(plain, *flags, '-c', 'curl http://localhost:9200/all')['verdict'] == 'allow' or flags[:1] == ['--net']
 
 
 def test_the_blast_radius_is_told(plain):
@@ -129,6 +139,12 @@ def test_a_bad_line_of_a_batch_is_answered_and_the_rest_goes_on(plain):
     assert answers[-1]['verdict'] == 'allow'
 
 
+def test_a_broken_policy_is_named_with_its_place_in_a_batch(plain):
+    path = plain.policy('sandbox:\n  limits:\n    memory: lots\n')
+    error = batch(plain, {'argv': ['ls']})[0]['error']
+    assert (error['kind'], error['file'], error['line'], error['column']) == ('rejected', str(path), 3, 13), error
+
+
 def test_a_line_of_a_batch_without_a_newline_at_its_end_counts(plain):
     assert len(batch(plain, b'{"argv": ["ls"]}')) == 1
     assert batch(plain) == []
@@ -160,9 +176,70 @@ HOSTILE = [
 
 
 def test_hostile_text_is_answered_in_time(plain):
-    start = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     answers = batch(plain, *({'command': script} for script in HOSTILE))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert len(answers) == len(HOSTILE)
     for answer in answers:
         jsonschema.validate(answer, SCHEMA)
-    assert time.monotonic() - start < 80
+    assert after.ru_utime - before.ru_utime < 80  # of a processor, however busy the machine is
+
+
+def test_each_command_says_where_it_stands_and_each_doubt_where_it_is(plain):
+    script = 'f() { ls | cat; }\nf\n$x a'
+    checked = check(plain, '-c', script)
+    places = {' '.join(command['argv']): command for command in checked['commands']}
+    assert places['cat']['context'] == ['function f', 'pipeline 2/2']
+    span = places['ls']['span']
+    assert script[span['start']:span['end']] == 'ls' and span['line'] == 1
+    part, = [part for part in checked['opaque_parts'] if 'known only' in part['reason']]
+    assert checked['opaque'] and script[part['start']:part['end']] == '$x a' and part['line'] == 3
+    told = plain('check', '-c', script).out
+    assert 'in: function f, pipeline 2/2' in told and '(line 3, bytes 20 to 24)' in told
+
+
+def test_a_batch_keeps_its_order_over_bad_lines(plain):
+    lines = []
+    for i in range(60):
+        lines += [json.dumps({'argv': ['echo', str(i)]}), '{"argv": [', json.dumps({'argv': []}), 'x' * 70000]
+    done = plain('check', '--batch', input='\n'.join(lines))  # the last one has no end
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert done.code == 0 and len(rows) == len(lines)
+    for i in range(60):
+        assert rows[4 * i]['commands'][0]['argv'] == ['echo', str(i)]
+        assert all(set(row) == {'error'} and row['error']['message'] for row in rows[4 * i + 1:4 * i + 4])
+
+
+@pytest.mark.parametrize('before', [
+    'export PATH=./bin', 'PATH=./bin', 'declare -x LD_PRELOAD=./x.so', 'read PATH < f', 'printf -v PATH ./bin', 'unset PATH',
+    'export HOME=./home', 'export GIT_CONFIG_GLOBAL=x', '((PATH=1))', ': ${PATH:=x}', 'hash -p ./git git', 'source ./settings',
+    'f() { PATH=./bin; }; f'])
+def test_a_rule_for_a_program_says_nothing_where_the_text_says_which_program_that_is(plain, before):
+    plain.policy('version: 1\nrules:\n  - {command: git push, do: allow, why: mine}\n')
+    assert check(plain, '-c', 'git push')['verdict'] == 'allow'
+    assert check(plain, '-c', 'export NAME=1; git push')['verdict'] == 'allow'
+    assert check(plain, '-c', f'{before}; git push')['verdict'] == 'ask'
+
+
+def test_work_that_was_there_before_the_session_is_not_lost_without_a_question(plain):
+    def git(*words):
+        done = plain('-c', 'user.name=t', '-c', 'user.email=t@localhost', *words, program='/usr/bin/git')
+        assert done.code == 0, done
+
+    plain.file(plain.work / 'kept', 'x\n')
+    git('init', '-q')
+    git('add', 'kept')
+    git('commit', '-q', '-m', 'x')
+    plain.file(plain.work / 'notes', 'mine\n')
+    checked = check(plain, '--session', 's', '-c', 'make test > notes')
+    assert checked['verdict'] == 'ask' and checked['risk']['reasons'] == ['it overwrites notes, which git has no copy of']
+    radius = checked['risk']['blast_radius']
+    assert (radius['deleted'], radius['bytes'], radius['restorable']) == (1, 5, 0) and not checked['risk']['reversible']
+    assert check(plain, '--session', 's', '--', 'rm', 'kept')['verdict'] == 'allow'
+    refused = plain('run', '--session', 's', '--', 'rm', 'notes')
+    assert refused.code == 126 and (plain.work / 'notes').read_text() == 'mine\n'
+    made = plain('run', '--session', 's', '-c', 'echo 1 > own; echo 2 > own; cp own other; mv own other; rm other')
+    assert made.code == 0, made
+    assert plain('run', '--session', 's', '-c', 'echo 1 > own').code == 0
+    assert check(plain, '--session', 's', '--', 'rm', 'own')['verdict'] == 'allow'
+    assert check(plain, '--session', 'later', '--', 'rm', 'own')['verdict'] == 'ask'

@@ -17,7 +17,8 @@ NAMESPACES = 'userns,mountns,pidns,ipcns,utsns,netns,cgroupns'
 
 
 def examine(ward, *off):
-    done = ward('doctor', '--json', env={'WARD_WALLS_OFF': ','.join(off)} if off else {})
+    # A profile of AppArmor's, where this machine has one, would stand in for them.
+    done = ward('doctor', '--json', env={'WARD_WALLS_OFF': ','.join([*off, 'apparmor'])} if off else {})
     found = json.loads(done.out)
     jsonschema.validate(found, SCHEMA)
     assert done.code == (0 if found['held'] else 1), done

@@ -70,8 +70,10 @@ def env(installed):
 
 
 def python_env(installed):
-    """Python is not sanitized itself, and leaks as it likes."""
-    preload = {'LD_PRELOAD': shell('gcc', '-print-file-name=libasan.so').strip(), 'ASAN_OPTIONS': 'detect_leaks=0'}
+    """Python is not sanitized itself, and leaks as it likes. What it starts is, and must not be it twice."""
+    (installed.directory / 'sitecustomize.py').write_text("import os\nos.environ.pop('LD_PRELOAD', None)\n")
+    preload = {'LD_PRELOAD': shell('gcc', '-print-file-name=libasan.so').strip(), 'ASAN_OPTIONS': 'detect_leaks=0',
+               'PYTHONPATH': str(installed.directory)}
     return {**env(installed), **(preload if SANITIZED else {})}
 
 

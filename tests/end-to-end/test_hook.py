@@ -11,13 +11,22 @@ import time
 
 import pytest
 
-from support import wait_until
+from support import Terminal, wait_until
 
 CLAUDE = {'session_id': '5a1b', 'transcript_path': '/tmp/t.jsonl', 'permission_mode': 'default', 'hook_event_name': 'PreToolUse',
-          'tool_name': 'Bash', 'tool_use_id': 'toolu_01'}
+          'tool_name': 'Bash', 'tool_use_id': 'toolu_01', 'prompt_id': 'prompt-1'}
 CODEX = {**CLAUDE, 'model': 'gpt', 'turn_id': 'turn-1', 'permission_mode': 'bypassPermissions'}
 GEMINI = {'session_id': 'g1', 'hook_event_name': 'BeforeTool', 'tool_name': 'run_shell_command', 'transcript_path': ''}
 OPENCODE = {'hook_event_name': 'tool.execute.before', 'tool': 'bash', 'sessionID': 'ses_1', 'callID': 'call_1'}
+
+
+def codex_transcript(ward, version='0.166.0', sandbox='danger-full-access', **context):
+    """What Codex writes of a session, as far as ward looks at it."""
+    lines = [{'timestamp': '2026-01-01T00:00:00.000Z', 'type': 'session_meta', 'payload': {'id': '5a1b', 'cli_version': version}},
+             {'timestamp': '2026-01-01T00:00:00.000Z', 'type': 'response_item', 'payload': {'text': '"type":"turn_context"'}},
+             {'timestamp': '2026-01-01T00:00:00.000Z', 'type': 'turn_context', 'payload': {'sandbox_policy': {'type': sandbox}, **context}}]
+    path = ward.place / 'rollout.jsonl'
+    return ward.file(path, ''.join(json.dumps(line) + '\n' for line in lines)) or path
 
 
 def hook(ward, event, code=0, **how):
@@ -30,7 +39,8 @@ def shell(ward, dialect, command):
     """The object for a command in a dialect, and where the new command stands in the answer."""
     cwd = str(ward.work)
     if dialect in ('claude', 'codex'):
-        return ({**(CLAUDE if dialect == 'claude' else CODEX), 'cwd': cwd, 'tool_input': {'command': command, 'timeout': 5}},
+        event = CLAUDE if dialect == 'claude' else {**CODEX, 'transcript_path': str(codex_transcript(ward))}
+        return ({**event, 'cwd': cwd, 'tool_input': {'command': command, 'timeout': 5}},
                 lambda answer: answer['hookSpecificOutput']['updatedInput']['command'])
     if dialect == 'gemini':
         return ({**GEMINI, 'cwd': cwd, 'tool_input': {'command': command, 'description': 'x'}},
@@ -128,11 +138,61 @@ def test_who_cannot_ask_is_told(plain, dialect):
     assert "needs a person's yes" in reason(dialect, hook(plain, event))
 
 
-def test_codex_with_a_sandbox_of_its_own_is_not_rewritten(plain):
+@pytest.mark.parametrize('mode', ['default', 'bypassPermissions'])  # that is whether it asks, and says nothing of its sandbox
+@pytest.mark.parametrize('sandbox', ['workspace-write', 'read-only'])
+def test_codex_with_a_sandbox_of_its_own_is_not_rewritten(plain, sandbox, mode):
     event, _ = shell(plain, 'codex', 'make')
-    assert hook(plain, {**event, 'permission_mode': 'default'}) == {}
+    codex_transcript(plain, sandbox=sandbox, turn_id='turn-1')
+    assert hook(plain, {**event, 'permission_mode': mode}) == {}
     event, _ = shell(plain, 'codex', 'git push --force')
-    assert "needs a person's yes" in reason('codex', hook(plain, {**event, 'permission_mode': 'default'}))
+    codex_transcript(plain, sandbox=sandbox, turn_id='turn-1')
+    assert "needs a person's yes" in reason('codex', hook(plain, {**event, 'permission_mode': mode}))
+
+
+@pytest.mark.parametrize('what', [{'version': '0.128.0'}, {'version': '0.130.9'}, {'version': 'x'}, {'sandbox': 'danger-full-access', 'version': None}])
+def test_codex_that_takes_no_other_command_is_told_the_line(plain, what):
+    """It would take the answer for a failure, and go on with the command as it was."""
+    event, _ = shell(plain, 'codex', 'make')
+    codex_transcript(plain, **what)
+    line = reason('codex', hook(plain, event)).split('run it as: ')[1]
+    assert shlex.split(line)[:2] == [plain.binary, 'run']
+    assert hook(plain, {**event, 'tool_input': {'command': line}}) == {}
+    assert 'run it as' in reason('codex', hook(plain, {**event, 'tool_input': {'command': line.replace(' --unattended', '')}}))
+
+
+def test_codex_whose_sandbox_is_not_known_is_taken_to_have_none(plain):
+    event, command = shell(plain, 'codex', 'make')
+    codex_transcript(plain, sandbox='workspace-write', turn_id='turn-0')
+    assert command(hook(plain, event))
+    for transcript in (None, '/none', str(plain.work), 7):
+        assert 'run it as' in reason('codex', hook(plain, {**event, 'transcript_path': transcript}))
+
+
+@pytest.mark.parametrize('name, word', [('claude-code_2-1-325_harness', 'ask'), ('claude-code_2-1-110_harness', 'ask'), ('claude-code_2-1-77_harness', 'deny'),
+                                        ('claude-code_1-9-999_x', 'deny'), ('claude-code_2-1', 'deny'), ('another_9-9-9_x', 'deny'), (None, 'deny')])
+def test_a_claude_that_does_not_stop_to_ask_is_refused(plain, name, word):
+    """Up to some 2.1.77 it lets go on what its own rules allow, whatever the hook asks."""
+    plain.file('.env', 'x')
+    event = {**{key: value for key, value in CLAUDE.items() if key != 'prompt_id'}, 'cwd': str(plain.work)}
+    env = {'AI_AGENT': name} if name else {}
+    for tool, given in (('Read', {'file_path': str(plain.work / '.env')}), ('Bash', {'command': 'git push --force'})):
+        answer = hook(plain, {**event, 'tool_name': tool, 'tool_input': given}, env=env)
+        assert answer['hookSpecificOutput']['permissionDecision'] == word
+    assert hook(plain, {**event, 'hook_event_name': 'PermissionRequest', 'tool_input': {'command': 'git push --force'}}, env=env) == {}
+
+
+@pytest.mark.parametrize('dialect', REWRITING)
+def test_nothing_is_asked_at_a_terminal_that_the_agent_has_made(plain, dialect):
+    """Its model may type there: Codex gives it a tool for that."""
+    event, command = shell(plain, dialect, f'echo x > {plain.home}/evil; echo gone on')
+    line = command(hook(plain, event))
+    terminal = Terminal(plain, columns=200)
+    plain.file('line', line)
+    plain.file('attended', line.replace(' --unattended', ''))
+    said = terminal.does('. ./line')
+    assert 'gone on' in said and 'ward: refused: write' in said and not (plain.home / 'evil').exists()
+    terminal.type('. ./attended', 'evil', 'for the session')  # a person is
+    terminal.close()
 
 
 def test_codex_gets_nothing_that_it_does_not_know(plain):
@@ -191,7 +251,7 @@ def test_a_limit_does_not_take_the_place_of_the_policys(plain):
     assert 'ward is not to be called' in reason('claude', hook(plain, event))
 
 
-@pytest.mark.parametrize('text', ['for HOME in /tmp/evil; do {} run -c id; done', '{} run -c id', '{} run -c "id"', '{{ {} run -c id; }} # x'])
+@pytest.mark.parametrize('text', ['for x in /tmp/evil; do {} run -c id; done', '{} run -c id', '{} run -c "id"', '{{ {} run -c id; }} # x'])
 def test_the_shell_around_a_call_of_ward_has_no_word(plain, text):
     """It could give ward another home, and so another policy, or another directory to write in."""
     event, command = shell(plain, 'claude', text.format(own(plain)))
@@ -210,7 +270,7 @@ def test_the_shell_around_a_call_of_ward_has_no_word(plain, text):
 def test_another_program_called_ward_is_not_ward(plain):
     plain.file('ward', '#!/bin/sh\nid\n', 0o755)
     event, command = shell(plain, 'claude', './ward run -- id')
-    assert ' run --agent ' in command(hook(plain, event))  # it goes inside like everything else
+    assert ' run --unattended --agent ' in command(hook(plain, event))  # it goes inside like everything else
 
 
 def test_a_change_of_directory_is_the_shells(plain):
@@ -218,8 +278,18 @@ def test_a_change_of_directory_is_the_shells(plain):
     event, command = shell(plain, 'claude', 'cd sub')
     assert hook(plain, event)['hookSpecificOutput'] == {'hookEventName': 'PreToolUse', 'permissionDecision': 'allow'}
     # A shell that lives on would keep what stands around it.
-    event, command = shell(plain, 'claude', 'for HOME in /tmp/evil; do cd "sub"; done')
+    event, command = shell(plain, 'claude', 'for x in /tmp/evil; do cd "sub"; done')
     assert command(hook(plain, event)) == 'cd sub'
+
+
+@pytest.mark.parametrize('text', ['for HOME in /tmp/evil; do {} run -c id; done', 'for HOME in /tmp/evil; do cd "sub"; done'])
+def test_a_variable_that_programs_go_by_is_set_inside(plain, text):
+    """By another home ward would find another policy: all of it goes into the sandbox."""
+    plain.file('sub/x')
+    text = text.format(own(plain))
+    event, command = shell(plain, 'claude', text)
+    line = shlex.split(command(hook(plain, event)))
+    assert line[:2] == [own(plain), 'run'] and line[-2:] == ['-c', text]
 
 
 def test_the_workspace_is_that_of_the_first_call(plain):
@@ -234,7 +304,7 @@ FILES = [
     ('Read', 'a.c', None), ('Read', '.env', 'ask'), ('Read', '/etc/passwd', None), ('Read', '/etc/shadow', 'ask'), ('Write', 'a.c', None), ('Edit', '/etc/motd', 'ask'),
     ('Write', '.git/hooks/pre-commit', 'ask'), ('Write', 'deep/.vscode/settings.json', 'ask'), ('MultiEdit', 'link/x', 'ask'),
     ('Write', 'loose', 'ask'), ('NotebookEdit', '~/x.ipynb', 'ask'), ('Edit', '../x', 'ask'), ('Read', '{state}/audit.log', 'deny'),
-    ('Write', '{state}/x', 'deny'), ('Read', 'secret/x', 'deny'),
+    ('Write', '{state}/x', 'deny'), ('Read', 'secret/x', 'deny'), ('Grep', '.env', 'ask'), ('Grep', 'secret', 'deny'), ('Grep', 'a.c', None), ('Grep', '', None),
 ]
 
 
@@ -244,7 +314,7 @@ def test_files(plain, tool, path, word):
     plain.policy('sandbox:\n  files:\n    deny: [secret/**]\n')
     (plain.work / 'link').symlink_to('/var')
     (plain.work / 'loose').symlink_to(plain.home / 'nothing')
-    key = 'notebook_path' if 'Notebook' in tool else 'file_path'
+    key = 'notebook_path' if 'Notebook' in tool else 'path' if tool == 'Grep' else 'file_path'
     answer = hook(plain, {**CLAUDE, 'cwd': str(plain.work), 'tool_name': tool, 'tool_input': {key: path.format(state=plain.state / 'ward')}})
     assert answer.get('hookSpecificOutput', {}).get('permissionDecision') == word, answer
 
@@ -261,13 +331,18 @@ def test_what_ward_has_no_word_about_is_left_alone(plain):
     for tool in ('WebSearch', 'Task', 'mcp__x__y', 'TodoWrite'):
         assert hook(plain, {**CLAUDE, 'cwd': str(plain.work), 'tool_name': tool, 'tool_input': {}}) == {}
     assert hook(plain, {**CLAUDE, 'cwd': str(plain.work), 'hook_event_name': 'PostToolUse', 'tool_input': {'command': 'rm -rf /'}}) == {}
+    # Cursor would take an allow for a yes.
+    for event in ('beforeMCPExecution', 'beforeSubmitPrompt', 'afterFileEdit'):
+        assert hook(plain, {'conversation_id': 'c', 'workspace_roots': [str(plain.work)], 'hook_event_name': event, 'tool_name': 'x', 'command': 'y'}) == {}
 
 
 BROKEN = ['', 'x', '[]', '{}', '{"hook_event_name": 1}', '{"hook_event_name":"PreToolUse"' + ' ' * 100, '{"hook_event_name":"PreToolUse","hook_event_name":"x"}',
           '\x00', '{"a":' * 3000, json.dumps({**CLAUDE, 'tool_input': {'command': 'a\x00b'}, 'cwd': '/'}),
           json.dumps({**CLAUDE, 'tool_input': {}, 'cwd': '/'}), json.dumps({**CLAUDE, 'tool_input': {'command': 5}, 'cwd': '/'}),
           json.dumps({**CLAUDE, 'tool_input': {'command': 'id'}}), json.dumps({**CLAUDE, 'tool_input': {'command': 'id'}, 'cwd': 'relative'}),
-          json.dumps({**CLAUDE, 'tool_input': {'command': 'id'}, 'cwd': '/not/there'}), json.dumps({**CLAUDE, 'tool_name': 'Read', 'tool_input': {}, 'cwd': '/'})]
+          json.dumps({**CLAUDE, 'tool_input': {'command': 'id'}, 'cwd': '/not/there'}), json.dumps({**CLAUDE, 'tool_name': 'Read', 'tool_input': {}, 'cwd': '/'}),
+          '{"hook_event_name":"PreToolUse"}', json.dumps({**CLAUDE, 'tool_name': 5, 'tool_input': {'command': 'id'}, 'cwd': '/'}),
+          '{"hook_event_name":"BeforeTool","cwd":"/"}', '{"hook_event_name":"PermissionRequest","cwd":"/"}', '{"hook_event_name":"tool.execute.before","cwd":"/"}']
 
 
 @pytest.mark.parametrize('text', BROKEN)

@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from support import SOURCE
+from test_hook import codex_transcript
 
 AGENTS = ['claude', 'codex', 'gemini', 'opencode', 'cursor', 'windsurf']
 NAMES = {'claude': 'claude-code'}
@@ -46,7 +47,7 @@ class Answer:
             self.reason, self.command = said.get('deny'), said.get('command')
         elif agent == 'cursor':
             assert done.code == 0
-            self.word, self.reason = said['permission'], said.get('agent_message')
+            self.word, self.reason = said.get('permission', 'none'), said.get('agent_message')
         else:
             self.word, self.reason = {0: 'none', 2: 'deny'}[done.code], done.err.strip()
         if self.command:
@@ -61,7 +62,8 @@ class Host:
         self.shared = ward.place / 'shared'
         self.shared.mkdir()
         ward.person.own(self.shared)
-        self.words = {'{work}': str(ward.work), '{home}': str(ward.home), '{ward}': ward.binary, '{shared}': str(self.shared)}
+        self.words = {'{work}': str(ward.work), '{home}': str(ward.home), '{ward}': ward.binary, '{shared}': str(self.shared),
+                      '{transcript}': str(codex_transcript(ward))}
         self.ran = []
 
     def fill(self, value):

@@ -145,7 +145,7 @@ def test_the_command_works_and_fails_closed(here, agent):
     init(here, '--agent', agent, '--write', '--no-policy')
     path = here.work / AGENTS[agent][2]
     found = set(commands(json.loads(path.read_text())))
-    assert found == {f'{here.binary} hook || exit 2'}
+    assert found == {f"{here.binary} hook || /bin/sh -c 'cat >/dev/null; exit 2'"}
     line, event = found.pop(), json.dumps({**EVENTS[agent], 'cwd': str(here.work)})
     done = here('-c', line, program='/bin/sh', input=event)
     assert 'refused by ward' in done.out + done.err, done
@@ -169,7 +169,7 @@ def test_a_ward_that_is_killed_in_the_middle_blocks(me_here):
 def test_ward_is_named_shortly_where_path_means_it(me_here):
     os.symlink(me_here.binary, me_here.place / 'bin' / 'ward')
     init(me_here, '--agent', 'claude', '--write', '--no-policy')
-    assert commands(json.loads((me_here.work / '.claude/settings.json').read_text())) == ['ward hook || exit 2']
+    assert commands(json.loads((me_here.work / '.claude/settings.json').read_text())) == ["ward hook || /bin/sh -c 'cat >/dev/null; exit 2'"]
 
 
 def test_a_ward_of_another_name_is_not_put_in(me_here):
@@ -182,7 +182,7 @@ def test_a_ward_of_another_name_is_not_put_in(me_here):
 def test_another_ward_in_path_is_not_meant(me_here):
     me_here.file(me_here.place / 'bin' / 'ward', '#!/bin/sh\n', 0o755)
     init(me_here, '--agent', 'claude', '--write', '--no-policy')
-    assert commands(json.loads((me_here.work / '.claude/settings.json').read_text())) == [f'{me_here.binary} hook || exit 2']
+    assert commands(json.loads((me_here.work / '.claude/settings.json').read_text())) == [f"{me_here.binary} hook || /bin/sh -c 'cat >/dev/null; exit 2'"]
 
 
 @pytest.mark.parametrize('agent', AGENTS)
@@ -250,7 +250,7 @@ def test_at_a_terminal_each_file_is_asked_about(me_here):
     me_here.file('.claude/settings.json', MINE)
     me_here.file('.gemini/x')
     terminal = Terminal(me_here, NO_COLOR='1')
-    terminal.type('ward init --agent claude --agent gemini', 'Claude Code: ', 'ward hook || exit 2', 'Write it? [y/N] ')
+    terminal.type('ward init --agent claude --agent gemini', 'Claude Code: ', 'ward hook || /bin/sh -c', 'Write it? [y/N] ')
     terminal.type('y', 'Written.', 'As it was before ward: ', 'Gemini CLI: ', 'Write it? [y/N] ')
     terminal.type('n', '.ward.yaml', 'Write it? [y/N] ')
     terminal.type('', 'Agents that are running', 'ward init --remove')

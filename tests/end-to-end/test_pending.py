@@ -25,8 +25,10 @@ def pending(ward):
 
 def waits(ward, count=1):
     """The questions, when there are so many."""
-    assert wait_until(lambda: len(pending(ward)) == count)
-    return pending(ward)
+    found = []
+    # One look, and no second: one that was answered goes when its asker has taken that.
+    assert wait_until(lambda: found.append(pending(ward)) or len(found[-1]) == count)
+    return found[-1]
 
 
 def start(ward, script, *flags, wait='600s'):
@@ -48,6 +50,31 @@ def test_a_yes_from_elsewhere_lets_the_call_go_on(ward, outside):
     assert answer['by'].split('@')[0] == ward.person.name and answer['answer'] == 'approve'
     assert pending(ward) == [] and ward('pending').out == 'nothing waits for an answer\n'
     assert list((ward.state / 'ward' / 'asks').iterdir()) == []
+
+
+@pytest.mark.parametrize('target, level, reach, back', [
+    ('home/.ssh/authorized_keys', 'high', 'home', True), ('home/.bashrc', 'high', 'home', True), ('home/notes', 'low', 'home', True),
+    ('outside/.git/hooks/pre-commit', 'high', 'system', True), ('outside/.git/objects/ab', 'low', 'system', True),
+    ('outside/new', 'low', 'system', True), ('outside/old', 'medium', 'system', False)])
+def test_its_risk_is_also_that_of_what_a_yes_gives(plain, target, level, reach, back):
+    """Whatever the command looks like; and whoever answers what is of high risk answers this."""
+    for directory in ('outside', 'home/.ssh', 'outside/.git', 'outside/.git/hooks', 'outside/.git/objects'):
+        (plain.place / directory).mkdir(exist_ok=True)
+        plain.person.own(plain.place / directory)
+    plain.file(plain.place / 'outside' / 'old', 'old')
+    plain.file('script', 'echo x >> "$1"\n')
+    plain.policy('approvers: {boss: ["user:nobody-here"]}\nroutes:\n  - {when: {risk: [high]}, steps: [{from: boss}]}\n')
+    process = plain.popen('run', '--wait', '600s', '--', 'sh', 'script', str(plain.place / target))
+    question, = waits(plain)
+    risk = question['ask']['risk']
+    assert (risk['level'], risk['blast_radius']['files'], risk['reversible']) == (level, reach, back), question
+    assert bool(risk['reasons']) == bool(risk['categories']) == (level == 'high')
+    assert ('route' in question['ask']) == (level == 'high')
+    assert question['ask']['rollback']['can_rollback'] is back
+    assert (plain('approve', question['id']).code == 0) == (level != 'high')
+    if level == 'high':
+        process.kill()
+    plain.finish(process)
 
 
 def test_a_no_comes_with_its_reason(ward, outside):
@@ -158,9 +185,24 @@ def test_the_first_answer_counts(ward, outside):
     os.kill(process.pid, signal.SIGSTOP)
     assert ward('deny', question['id']).code == 0
     done = ward('approve', question['id'])
-    assert done.code == 125 and 'answered already' in done.err
+    assert done.code == 125 and f'answered already: deny by {ward.person.name}, at 20' in done.err, done
     os.kill(process.pid, signal.SIGCONT)
     assert ward.finish(process).code != 0 and not (outside / 'f').exists()
+
+
+def test_whoever_comes_too_late_hears_who_answered_what_and_when(ward, outside):
+    for verb, said in (('deny', 'deny, once'), ('approve', 'approve, session')):
+        process = start(ward, f'echo x > {outside}/{verb}')
+        question, = waits(ward)
+        more = ('--scope', 'session') if verb == 'approve' else ()
+        assert ward(verb, question['id'], '--reason', 'so it is', *more).code == 0
+        ward.finish(process)
+        for again in ('approve', 'deny'):
+            done = ward(again, question['id'])
+            assert done.code == 125, done
+            assert f'answered already: {said} by {ward.person.name}, at 20' in done.err and 'so it is' in done.err, done
+    done = ward('approve', '0' * 26)
+    assert done.code == 125 and 'no question' in done.err
 
 
 def test_a_question_goes_with_whoever_asked(ward, outside):

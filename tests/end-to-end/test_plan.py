@@ -55,7 +55,7 @@ EVERYDAY = [
     ('export make', 'export CC=clang; make'),
     ('make', 'CC=clang CFLAGS="-O2 -g" make all'),
     ('set cd make', 'set -euo pipefail\ncd x\nmake'),
-    ('function echo f', 'f() { echo "$1"; }\nf a'),
+    ('function echo f echo', 'f() { echo "$1"; }\nf a'),
     ('function echo g', 'function g { echo hi; }; g'),
     ('function local echo main', 'main() {\n  local x=1\n  echo $x\n}\nmain "$@"'),
     ('pushd make popd', 'pushd sub >/dev/null; make; popd >/dev/null'),
@@ -63,7 +63,7 @@ EVERYDAY = [
     ('node sleep curl kill', 'node server.js & pid=$!; sleep 1; curl -s localhost:3000; kill $pid'),
     ('wait', 'wait'),
     ('trap mktemp rm', "tmp=$(mktemp -d); trap 'rm -rf \"$tmp\"' EXIT"),
-    ('docker', 'docker run --rm -v "$PWD":/w -w /w node:20 npm test'),
+    ('docker npm', 'docker run --rm -v "$PWD":/w -w /w node:20 npm test'),
     ('curl jq', 'curl -s https://example.com/api | jq -r ".items[].name"'),
     ('curl', "curl -s -X POST -H 'Content-Type: application/json' -d '{\"a\": 1}' http://localhost/"),
     ('pip python', 'pip install -r requirements.txt && python -m pytest -q'),
@@ -253,7 +253,7 @@ TRAPS = [
 
 # Not valid, or beyond what is understood: the plan must say that it is opaque.
 OPAQUE = ['a "b', "a 'b", 'a $(b', 'a `b', '(a', 'a)', 'a ;; b', 'if a; then b', 'a | ', 'a >', '$x', '"$x" y', '$(a) b', 'a() ', '{ a', 'case x in',
-          'sh -c "$x"', 'eval "$x"', 'env -S "a b"', 'ls | sh', 'a b(c)', '${ a; }', 'for', 'while a; do b', '[[ a', 'a <<E\n$(\nE']
+          'sh -c "$x"', 'eval "$x"', 'ls | sh', 'a b(c)', '${ a; }', 'for', 'while a; do b', '[[ a', 'a <<E\n$(\nE']
 
 
 def check(ward, scripts):

@@ -200,6 +200,112 @@ print('end')
         shutil.rmtree(agents.home / '.gemini/tmp/work')
 
 
+FILLED = '''import ctypes, os, pathlib, sys
+own, names = pathlib.Path(sys.argv[1]), [pathlib.Path(name) for name in sys.argv[2:]]
+libc = ctypes.CDLL(None)
+def exchange(a, b):
+    if libc.renameat2(-100, bytes(a), -100, bytes(b), 2) < 0: raise OSError
+def attempt(act):
+    try: act(); print('done', name)
+    except OSError: pass
+(own / 'filled').mkdir(parents=True)
+(own / 'filled/run').write_text('x')
+(own / 'file').write_text('x')
+for name in names:
+    name.parent.mkdir(parents=True, exist_ok=True)
+    for _ in range(2):  # before it is there, and when it is
+        for act in (lambda: os.rename(own / 'filled', name), lambda: exchange(own / 'filled', name), lambda: os.symlink(own / 'filled', name),
+                    lambda: (name / 'run').write_text('x'), lambda: os.rename(own / 'file', name / 'run'), lambda: os.link(own / 'file', name / 'run'),
+                    lambda: (name / 'run').mkdir()):
+            attempt(act)
+        name.mkdir(exist_ok=True)
+    if (name / 'mine').exists(): attempt(lambda: os.rename(name, own / 'taken'))
+print('end')
+'''
+
+
+@pytest.mark.parametrize('there', [False, True])
+@pytest.mark.parametrize('agent, own, names', [('claude', '.claude/projects/x', ['.claude/session-env/uuid']),
+                                               ('opencode', '.local/share/opencode/log/x', ['.local/share/opencode/bin', '.config/opencode'])])
+def test_a_directory_is_made_and_nothing_in_it(agents, api, agent, own, names, there):
+    """The agent ends without it, and would run outside what lies in it."""
+    for name in names if there else []:
+        agents.file(agents.home / name / 'mine', 'mine')
+    path = agents.file(agents.place / 'script.py', FILLED)
+    done = agents('run', '--profile', agent, '--', '/usr/bin/python3', '-I', path, agents.home / own, *(agents.home / name for name in names))
+    assert done.out == 'end\n', done
+    for name in names:
+        assert (agents.home / name).is_dir() and not os.path.lexists(agents.home / name / 'run')
+
+
+@pytest.mark.parametrize('there', [False, True])
+def test_what_opencode_fetches_stays_inside(agents, api, there):
+    """Its list of models names packages and hosts that it uses outside, too."""
+    if there:
+        agents.file(agents.home / '.cache/x', 'x')
+    agents.file('fetch.sh', '''cache=$HOME/.cache/opencode; mkdir -p $cache/bin; echo 1 > $cache/version
+for name in models.json package.json bin/rg; do echo x 2>/dev/null > $cache/$name; done; cat $cache/models.json 2>/dev/null; echo end''')
+    done = agents('run', '--profile', 'opencode', '--', 'sh', 'fetch.sh')
+    assert done.out == ('x\nend\n' if there else 'end\n'), done
+    cache = agents.home / '.cache/opencode'
+    assert not there or not cache.exists()
+    assert there or sorted(file.name for file in cache.rglob('*')) == ['bin', 'version']
+
+
+SNAPSHOT = '''
+set -e
+git=$HOME/.local/share/opencode/snapshot/project/hash work=$PWD
+if [ ! -e $git ]; then
+    mkdir -p $git
+    GIT_DIR=$git GIT_WORK_TREE=$work git init -q
+    for setting in autocrlf=false longpaths=true symlinks=true fsmonitor=false untrackedCache=true; do
+        git --git-dir $git config core.${setting%=*} ${setting#*=}
+    done
+    git --git-dir $git config feature.manyFiles true
+    mkdir -p $git/objects/info
+    echo $work/.git/objects > $git/objects/info/alternates
+fi
+date +%N > changed
+git --git-dir $git --work-tree $work add --all .
+tree=$(git --git-dir $git --work-tree $work write-tree)
+git --git-dir $git cat-file -e $tree:changed
+for key in core.fsmonitor=touch core.hooksPath=/tmp core.worktree=$HOME include.path=/tmp/x; do
+    git --git-dir $git config ${key%=*} ${key#*=} 2>/dev/null && echo set $key
+done
+for hook in post-checkout post-index-change; do
+    echo x 2>/dev/null > $git/hooks/$hook && echo made $hook
+done
+echo end
+'''
+
+
+def test_opencode_keeps_copies_of_the_workspace(agents, api):
+    """In repositories of its own that it uses outside, too: what runs programs is closed in them as in any."""
+    assert agents('init', '-q', '.', program='/usr/bin/git').code == 0
+    agents.file('snapshot.sh', SNAPSHOT)
+    for _ in range(2):  # before it is there, and when it is
+        done = agents('run', '--profile', 'opencode', '--', 'sh', 'snapshot.sh')
+        assert done.out == 'end\n', done
+    made = agents.home / '.local/share/opencode/snapshot/project/hash'
+    assert f'worktree = {agents.work}\n' in (made / 'config').read_text() and 'monitor = touch' not in (made / 'config').read_text()
+    assert not [hook for hook in (made / 'hooks').glob('*') if hook.suffix != '.sample']
+
+
+@pytest.mark.parametrize('directory, worktree', [('{data}', '{home}'), ('{data}', '{work}/sub'), ('{data}', '/'), ('{data}', '{work}/link/..'),
+                                                 ('{work}/copy', '{work}'), ('{work}/copy', '{home}/.local/share/opencode/snapshot')])
+def test_a_repository_says_nothing_else_about_where_its_files_lie(agents, api, directory, worktree):
+    places = {'home': agents.home, 'work': agents.work, 'data': agents.home / '.local/share/opencode/snapshot/project/hash'}
+    directory, worktree = directory.format(**places), worktree.format(**places)
+    (agents.work / 'sub').mkdir()
+    (agents.work / 'link').symlink_to(agents.home / '.ssh')
+    agents.file('make.sh', f'''mkdir -p {directory}/refs; cd {directory}; echo 'ref: refs/heads/x' > HEAD
+printf '[core]\\n\\tworktree = %s\\n' '{worktree}' > config; mkdir objects; mkdir objects 2>/dev/null
+echo end''')
+    done = agents('run', '--profile', 'opencode', '--', 'sh', 'make.sh')
+    assert done.out == 'end\n' and 'mkdir' in done.err and not os.path.exists(f'{directory}/objects'), done
+    assert os.path.exists(f'{directory}/config'), done  # it came as far as that
+
+
 def test_a_yes_opens_the_settings_that_it_names(agents, api):
     screen = Terminal(agents, columns=120, rows=50, PATH=f'{os.path.dirname(agents.binary)}:{agents.variables["PATH"]}')
     agents.file(agents.home / '.claude/x')

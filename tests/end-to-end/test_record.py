@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def filled(ward):
-    """Four runs on record, eight lines."""
+    """Four runs on record, nine lines: in one of them something was refused."""
     ward.run('echo', 'one')
     ward.sh('exit 3', '--agent', 'robot', '--session', 's1', '--tool', 'shell', '--call-id', 'c9', '--turn', 't2', '--reason', 'because')
     ward.sh('echo x > /usr/ward-test-file; exit 1')
@@ -18,13 +18,13 @@ def filled(ward):
 
 def test_every_run_has_a_start_and_an_end_in_one_chain(filled):
     records = filled.records()
-    assert [r['kind'] for r in records] == ['run.start', 'run.end'] * 4
-    assert [r['seq'] for r in records] == list(range(1, 9))
+    assert [r['kind'] for r in records] == [*['run.start', 'run.end'] * 2, 'run.start', 'run.denials', 'run.end', 'run.start', 'run.end']
+    assert [r['seq'] for r in records] == list(range(1, 10))
     for before, after in zip([{'hash': '0' * 64}] + records, records):
         assert after['prev'] == before['hash']
     assert all(re.fullmatch('[0-9a-f]{64}', r['hash']) for r in records)
     done = filled.verify()
-    assert done.code == 0 and done.out == f'8 records, head {records[-1]["hash"]}\n'
+    assert done.code == 0 and done.out == f'9 records, head {records[-1]["hash"]}\n'
 
 
 def test_the_start_says_who_what_and_why(filled):
@@ -39,14 +39,14 @@ def test_the_start_says_who_what_and_why(filled):
 
 
 def test_the_end_says_how_it_came_out_without_the_output(filled):
-    end = filled.records()[5]['result']
+    end = filled.records()[6]['result']
     assert end['exit_code'] == 1
     assert [d['object'] for d in end['attempts'][0]['denials']] == ['/usr/ward-test-file']
     assert not {'stdout', 'stderr', 'aggregated_output'} & set(end)
 
 
 def test_a_refused_run_is_on_record(filled):
-    start, end = filled.records()[6:]
+    start, end = filled.records()[7:]
     assert (start['verdict'], start['source'], start['command']) == ('deny', 'rule', 'rm -rf /')
     assert end['result']['error']['kind'] == 'rejected'
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from support import PATIENCE, all_gone, marker, processes, resting, rests, wait_until
+from support import all_gone, marker, processes, resting, rests, wait_until
 
 DAEMONS = {  # ways to leave one's parent
     'setsid': 'setsid sh -c "sleep 300; :" {0} & wait',
@@ -63,10 +63,8 @@ def test_a_slow_reader_slows_the_command_and_loses_nothing(plain):
 def test_a_child_that_holds_the_output_open_does_not_hold_ward(ward):
     """The command is over when it ends; what it left behind ends with it."""
     word = marker()
-    begin = time.monotonic()
     done = ward.sh(f'sh -c "sleep 300; :" {word} & echo started')
     assert (done.code, done.out) == (0, 'started\n')
-    assert time.monotonic() - begin < PATIENCE
     assert all_gone(word)
 
 
@@ -142,9 +140,7 @@ def test_the_end_of_the_command_ends_daemons_too(ward, way):
 def test_a_timeout_cannot_be_escaped_by_ignoring_signals_or_stopping(ward):
     word = marker()
     for script in ('trap "" TERM INT HUP; while :; do sleep 1; done', 'kill -STOP $$', 'while :; do :; done', 'kill -STOP 0; sleep 300'):
-        begin = time.monotonic()
         assert ward.run('sh', '-c', script, word, flags=['--timeout', '1s']).code == 124, script
-        assert time.monotonic() - begin < PATIENCE
     assert all_gone(word)
 
 

@@ -128,9 +128,10 @@ def test_the_end_of_the_server_ends_what_it_runs(plain, number):
     assert plain.verify().code == 0
 
 
-def test_it_needs_to_be_told_where_to_serve(plain):
-    done = plain('serve')
-    assert done.code == 125 and '--stdio' in done.err
+def test_its_words_fit_together(plain):
+    for words in (('--events',), ('--stdio', '--system'), ('--loudly',)):
+        done = plain('serve', *words)
+        assert done.code == 125 and '--stdio' in done.err
 
 
 def test_another_program_takes_system_calls_and_asks_for_more(plain):

@@ -24,7 +24,8 @@ BUILD = HERE.parent.parent / "build"
 WARD = pathlib.Path(os.environ.get("WARD") or BUILD / "ward")
 UNWALLED = pathlib.Path(os.environ.get("WARD_UNWALLED") or WARD.with_name("ward-unwalled"))
 
-PATIENCE = 90  # seconds, for what takes milliseconds: a sanitized build on a busy machine must pass too
+# Seconds, for what takes milliseconds: a sanitized build on a busy machine must pass too.
+PATIENCE = int(os.environ.get("WARD_PATIENCE") or 90)
 
 # How an attack ends.
 SUCCEEDED, REFUSED, NOT_TRIED = 0, 1, 2
@@ -48,6 +49,7 @@ class Place:
         os.mkfifo(self.outside / "pipe", 0o600)
         self.give(self.outside / "pipe")
         self.ward, self.unwalled = programs / "ward", programs / "ward-unwalled"
+        self.profile_stays = False
 
     def give(self, path):
         os.chown(path, self.uid, self.gid, follow_symlinks=False)
@@ -79,6 +81,8 @@ class Place:
         if "ASAN_OPTIONS" in os.environ:
             environment["ASAN_OPTIONS"] = os.environ["ASAN_OPTIONS"]
         if off:
+            # An AppArmor profile that this machine may have would stand in for what is shown to be missing.
+            off = (*off, *(() if self.profile_stays else ("apparmor",)))
             environment["WARD_WALLS_OFF"] = ",".join(off).replace("+", ",")
         environment.update(more)
         return environment
@@ -104,6 +108,10 @@ class Place:
             raise
         return process.returncode, (said or b"").decode(errors="replace")
 
+    def script(self, text):
+        """A file with a program that is not judged by what it says: whatever it does is to be stopped."""
+        return self.write(self.workspace / "script.py", text)
+
     def sandboxed(self, argv, flags=(), off=(), **more):
         """Runs it under ward, or with walls switched off under ward-unwalled."""
         return self.run([self.unwalled if off else self.ward, "run", "--quiet", *flags, "--", *argv], off=off, **more)
@@ -125,12 +133,16 @@ def programs(base):
         pytest.exit(f"{WARD} is not built")
     directory = base / "bin"
     directory.mkdir()
-    compilers = [subprocess.Popen(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Wno-unused-result",
+    if "WARD_ATTACKS" in os.environ:
+        shutil.copytree(os.environ["WARD_ATTACKS"], directory, dirs_exist_ok=True)
+    compilers = [] if "WARD_ATTACKS" in os.environ else [
+                 subprocess.Popen(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Wno-unused-result",
                                    "-o", directory / source.stem, source, "-lpthread"])
                  for source in HERE.glob("*.c")]
     assert all([compiler.wait() == 0 for compiler in compilers])
     shutil.copy(WARD, directory / "ward")
     shutil.copy(UNWALLED, directory / "ward-unwalled")
+    shutil.copy(WARD.parent / "ward-web", directory / "ward-web")
     for program in directory.iterdir():
         program.chmod(0o755)
     return directory
@@ -180,6 +192,16 @@ def wait_until(condition, seconds=PATIENCE, step=0.02):
             return True
         time.sleep(step)
     return bool(condition())
+
+
+def sooner_or_later(attempt, tries=200, seconds=2 * PATIENCE):
+    """A race is not won every time, least of all on a busy machine: the code and the words of the attempt that won, or of the last."""
+    end = time.monotonic() + seconds
+    for _ in range(tries):
+        code, said = attempt()
+        if code == SUCCEEDED or time.monotonic() > end:
+            break
+    return code, said
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ without the seal, the others without a supervisor that sees programs start."""
 
 import pytest
 
-from conftest import REFUSED, SUCCEEDED
+from conftest import REFUSED, SUCCEEDED, sooner_or_later
 
 RACES = ("rewritten-words rewritten-path rewritten-unknown rewritten-to-loader rewritten-pointers rewritten-by-thread swapped-directory changed-directory "
          "swapped-file").split()
@@ -31,8 +31,7 @@ def policy_of(name):
 def test_race_for_what_is_loaded(place, name):
     code, said = attack(place, name, policy_of(name))
     assert code == REFUSED, said
-    # A race is won sooner or later.
-    assert any(attack(place, name, policy_of(name), ["seal"])[0] == SUCCEEDED for _ in range(10))
+    assert sooner_or_later(lambda: attack(place, name, policy_of(name), ["seal"]))[0] == SUCCEEDED
 
 
 @pytest.mark.parametrize("name", OTHER_WAYS)

@@ -8,6 +8,30 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void check_places(struct arena *arena, const struct plan *plan, size_t size)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct command *command = &plan->commands[i];
+		unsigned stage;
+
+		if (command->span.start > command->span.end || command->span.end > size ||
+		    (command->pipeline && command->stage > command->pipeline->stages))
+			abort();
+		if (!plan_context(arena, command))
+			abort();
+		(void)plan_input(command, &stage);
+		for (size_t j = 0; j < command->code_count; j++)
+			if (!command->codes[j].language || !command->codes[j].text)
+				abort();
+	}
+	if (plan->opaque_count > OPAQUE_PARTS || (plan->opaque && plan->opaque_count == 0))
+		abort();
+	for (size_t i = 0; i < plan->opaque_count; i++)
+		if (plan->opaque_parts[i].span.start > plan->opaque_parts[i].span.end ||
+		    !plan->opaque_parts[i].why)
+			abort();
+}
+
 static void check(const struct plan *plan)
 {
 	if (plan->opaque != (plan->opaque_why != NULL) ||
@@ -47,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	request.script = strndup((const char *)data, size);
 	parse_request(arena, &request, &plan);
 	check(&plan);
+	check_places(arena, &plan, size);
 	assess_plan(arena, &plan, &assessment);
 	if (!class_name(assessment.class) || !risk_name(assessment.risk))
 		abort();

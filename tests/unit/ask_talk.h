@@ -21,7 +21,7 @@
 
 struct report {
 	struct answer answer;
-	char reason[128], by[64], domains[256];
+	char reason[128], by[64], domains[256], grants[256];
 	bool same_modes, term_pending, waiting;
 };
 
@@ -67,9 +67,14 @@ static inline void ask_and_report(const struct ask *ask, enum how how, int pipe)
 		strcat(report.domains, i ? " " : "");
 		strcat(report.domains, report.answer.domains.items[i]);
 	}
+	for (size_t i = 0; i < report.answer.grants.count; i++) {
+		strcat(report.grants, i ? "; " : "");
+		strcat(report.grants, report.answer.grants.items[i]);
+	}
 	answer_done(&(struct answer){.reason = report.answer.reason,
 				     .by = report.answer.by,
-				     .domains = report.answer.domains});
+				     .domains = report.answer.domains,
+				     .grants = report.answer.grants});
 	_exit(write(pipe, &report, sizeof(report)) == sizeof(report) ? 0 : 1);
 }
 

@@ -150,6 +150,51 @@ static void after_a_denial(void **state)
 	}
 }
 
+/* One step at a time, and none past what the policy says. */
+static void the_next_level(void **state)
+{
+	static const struct {
+		enum approval approval;
+		enum preference preference;
+		enum escalation most;
+		bool apart;
+		enum level from, to;
+	} rows[] = {
+		{APPROVAL_ON_FAILURE, PREFERENCE_AUTO, ESCALATION_UNSANDBOXED, true,
+		 LEVEL_RESTRICTED, LEVEL_CONTAINER},
+		{APPROVAL_ON_FAILURE, PREFERENCE_AUTO, ESCALATION_UNSANDBOXED, true,
+		 LEVEL_CONTAINER, LEVEL_NONE},
+		{APPROVAL_ON_FAILURE, PREFERENCE_AUTO, ESCALATION_UNSANDBOXED, false,
+		 LEVEL_RESTRICTED, LEVEL_NONE},
+		{APPROVAL_ON_FAILURE, PREFERENCE_AUTO, ESCALATION_UNSANDBOXED, true, LEVEL_NONE,
+		 LEVEL_NONE},
+		{APPROVAL_ON_FAILURE, PREFERENCE_AUTO, ESCALATION_CONTAINER, true, LEVEL_RESTRICTED,
+		 LEVEL_CONTAINER},
+		{APPROVAL_ON_FAILURE, PREFERENCE_AUTO, ESCALATION_CONTAINER, true, LEVEL_CONTAINER,
+		 LEVEL_CONTAINER},
+		{APPROVAL_ON_FAILURE, PREFERENCE_AUTO, ESCALATION_CONTAINER, false,
+		 LEVEL_RESTRICTED, LEVEL_RESTRICTED},
+		{APPROVAL_ON_FAILURE, PREFERENCE_AUTO, ESCALATION_NONE, true, LEVEL_RESTRICTED,
+		 LEVEL_RESTRICTED},
+		{APPROVAL_ON_FAILURE, PREFERENCE_REQUIRE, ESCALATION_UNSANDBOXED, true,
+		 LEVEL_RESTRICTED, LEVEL_CONTAINER},
+		{APPROVAL_ON_FAILURE, PREFERENCE_REQUIRE, ESCALATION_UNSANDBOXED, true,
+		 LEVEL_CONTAINER, LEVEL_CONTAINER},
+		{APPROVAL_ON_REQUEST, PREFERENCE_AUTO, ESCALATION_UNSANDBOXED, true,
+		 LEVEL_RESTRICTED, LEVEL_CONTAINER},
+		{APPROVAL_ON_REQUEST, PREFERENCE_AUTO, ESCALATION_UNSANDBOXED, true,
+		 LEVEL_CONTAINER, LEVEL_CONTAINER},
+		{APPROVAL_NEVER, PREFERENCE_AUTO, ESCALATION_UNSANDBOXED, true, LEVEL_RESTRICTED,
+		 LEVEL_RESTRICTED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		assert_int_equal(approve_next(rows[i].approval, rows[i].preference, rows[i].most,
+					      rows[i].apart, rows[i].from),
+				 rows[i].to);
+}
+
 /* -- Keys ----------------------------------------------------------------------------------------
  */
 
@@ -250,8 +295,12 @@ static int teardown(void **state)
 static void give(const char *key, const char *permission, bool refusal, int64_t expires,
 		 char *ret_id)
 {
-	struct grant grant = {
-		.session = strdup("s"), .key = strdup(key), .refusal = refusal, .expires = expires};
+	struct grant grant = {.session = strdup("s"), .key = strdup(key), .refusal = refusal};
+	struct moment now;
+
+	moment_now(&now);
+	if (expires)
+		moment_at(expires, &now, &grant.expires);
 
 	if (permission)
 		list_add(&grant.permissions, permission);
@@ -267,7 +316,7 @@ static size_t count(void)
 	struct grants grants;
 	size_t found;
 
-	assert_int_equal(grants_load(directory, "s", &grants, NULL), 0);
+	assert_int_equal(grants_load(directory, "s", NULL, &grants, NULL), 0);
 	found = grants.count;
 	grants_done(&grants);
 	return found;
@@ -277,25 +326,29 @@ static void what_was_granted_is_found_again_until_it_is_revoked(void **state)
 {
 	struct grants grants;
 	char first[ID_TEXT], second[ID_TEXT];
-	struct grant found;
+	uint64_t length;
+	size_t at;
 
 	(void)state;
 	assert_int_equal(count(), 0);
 	give("k", "write /srv", false, 0, first);
 	give("k", NULL, true, 0, second);
-	assert_int_equal(grants_load(directory, "s", &grants, NULL), 0);
+	assert_int_equal(grants_load(directory, "s", NULL, &grants, NULL), 0);
 	assert_int_equal(grants.count, 2);
 	assert_string_equal(grants.items[0].permissions.items[0], "write /srv");
 	assert_false(grants.items[0].refusal);
 	assert_true(grants.items[1].refusal);
+	assert_int_equal(grants_find(&grants, first, &at, NULL), 0);
+	assert_string_equal(grants.items[at].id, first);
+	assert_true(grants_find(&grants, "", &at, NULL) < 0);
+	grant_done(&grants.items[1]);
+	grants.count = 1;
+	assert_int_equal(grants_revoke(directory, "s", &grants, &length, NULL), 0);
 	grants_done(&grants);
-	assert_int_equal(grants_find(directory, first, &found, NULL), 0);
-	assert_string_equal(found.id, first);
-	assert_int_equal(grants_revoke(directory, &found, NULL), 0);
-	grant_done(&found);
 	assert_int_equal(count(), 1);
-	assert_true(grants_find(directory, first, &found, NULL) < 0);
-	assert_true(grants_find(directory, "", &found, NULL) < 0);
+	assert_int_equal(grants_load(directory, "s", NULL, &grants, NULL), 0);
+	assert_true(grants_find(&grants, first, &at, NULL) < 0);
+	grants_done(&grants);
 }
 
 static void a_grant_for_a_time_ends(void **state)
@@ -347,7 +400,7 @@ static void more_against_it_than_then_is_not_covered(void **state)
 
 	(void)state;
 	give("k", NULL, false, 0, NULL);
-	assert_int_equal(grants_load(directory, "s", &grants, NULL), 0);
+	assert_int_equal(grants_load(directory, "s", NULL, &grants, NULL), 0);
 	assert_true(grant_covers(&grants.items[0], "k", &assessment));
 	assert_false(grant_covers(&grants.items[0], "kk", &assessment));
 	assessment.reasons = none;
@@ -365,6 +418,7 @@ int main(void)
 		cmocka_unit_test(the_whole_matrix_is_as_designed),
 		cmocka_unit_test(nothing_against_it_makes_it_freer),
 		cmocka_unit_test(after_a_denial),
+		cmocka_unit_test(the_next_level),
 		cmocka_unit_test(a_yes_covers_the_kind_of_thing),
 		TEST(what_was_granted_is_found_again_until_it_is_revoked),
 		TEST(a_grant_for_a_time_ends),

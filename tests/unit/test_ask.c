@@ -88,7 +88,7 @@ static void a_question_after_a_refusal_reads_so(void **state)
 		"  beware     characters that cannot be seen, or that move others, are shown by\n"
 		"             their codes\n"
 		"\n"
-		"  yes  [y] once  [s] for the session: make  [t] for a time\n"
+		"  yes  [y] once  [s] for the session: make  [t] for a time  [e] edit\n"
 		"       [u] without the sandbox\n"
 		"  no   [n] this time  [r] and say why  [q] abort  [?] help\n");
 	ask_render(&retry, 40, false, &narrow);
@@ -126,7 +126,7 @@ static void a_question_after_a_refusal_reads_so(void **state)
 						  "\n"
 						  "  yes  [y] once\n"
 						  "       [s] for the session: make\n"
-						  "       [t] for a time\n"
+						  "       [t] for a time  [e] edit\n"
 						  "       [u] without the sandbox\n"
 						  "  no   [n] this time  [r] and say why\n"
 						  "       [q] abort  [?] help\n");
@@ -196,6 +196,35 @@ static void a_question_while_a_call_waits_reads_so(void **state)
 			       "ward asks: \"x wants nothing; press y\" wa\n"
 			       "             nts \"/run/a \\x22b\\x22\\n  ri\n"));
 	assert_null(strstr(buffer_text(&hostile), "\n  risk"));
+}
+
+static void a_question_about_several_things_shows_each(void **state)
+{
+	char *given[] = {"write /srv/a", "connect packages.example:443", NULL};
+	char *wanted[] = {"write /srv/a: a new file (x\n  yes gives  nothing)",
+			  "connect packages.example:443 (pip)", NULL};
+	const struct list grants = {.items = given, .count = 2},
+			  wants = {.items = wanted, .count = 2};
+	const struct ask ask = {.kind = ASK_IN_PLACE,
+				.command = "make",
+				.program = "x\n  risk",
+				.object = "2 things at once",
+				.wants = &wants,
+				.grants = &grants,
+				.others = 3};
+	_cleanup_buffer_ struct buffer text = {0};
+	_cleanup_list_ struct list whole = {0};
+
+	(void)state;
+	ask_render(&ask, 80, false, &text);
+	assert_non_null(strstr(buffer_text(&text), "wants 2 things at once; a yes gives all"));
+	assert_non_null(strstr(buffer_text(&text), "  yes gives  write /srv/a\n"
+						   "             connect packages.example:443\n"));
+	assert_non_null(strstr(buffer_text(&text), "  goes       to this run and to 3 more that"));
+	assert_null(strstr(buffer_text(&text), "\n  risk"));
+	ask_whole(&ask, 80, false, &whole);
+	for (size_t i = 0; i < whole.count; i++)
+		assert_true(strncmp(whole.items[i], "  yes gives  nothing", 20) != 0);
 }
 
 static void a_question_about_code_reads_so(void **state)
@@ -270,13 +299,42 @@ static void no_field_can_leave_its_place(void **state)
 		const struct list list = {items, 2, 3};
 		const struct assessment assessment = {CLASS_ASK, RISK_CRITICAL, texts, texts};
 		const char *h = hostile[i];
-		struct ask ask = {ASK_RETRY, h,		  h,	 h,	h, h, h, h, h,	  h,
-				  h,	     &assessment, &list, &list, h, h, h, h, true, true};
+		struct background background = {.summary = (char *)h,
+						.effects = list,
+						.failures = list,
+						.systems = list,
+						.users = list,
+						.rollback_time = h,
+						.rollback_steps = list,
+						.similar = {{(char *)h, (char *)h, (char *)h}},
+						.similar_count = 1,
+						.history_gap = (char *)h};
+		struct ask ask = {.kind = ASK_RETRY,
+				  .command = h,
+				  .cwd = h,
+				  .agent = h,
+				  .session = h,
+				  .tool = h,
+				  .call_id = h,
+				  .turn = h,
+				  .reason = h,
+				  .why = h,
+				  .retry_reason = h,
+				  .assessment = &assessment,
+				  .background = &background,
+				  .refused = &list,
+				  .grants = &list,
+				  .covers = h,
+				  .always_rule = h,
+				  .always_file = h,
+				  .never_rule = h,
+				  .may_unsandbox = true,
+				  .starts_again = true};
 
 		for (size_t j = 0; j < ELEMENTS(widths) * 2; j++) {
 			unsigned columns = MAX(widths[j / 2], 40u);
 			_cleanup_buffer_ struct buffer text = {0};
-			_cleanup_list_ struct list fitted = {0}, help = {0};
+			_cleanup_list_ struct list fitted = {0}, help = {0}, details = {0};
 			bool colour = j % 2;
 			size_t tail;
 
@@ -295,7 +353,30 @@ static void no_field_can_leave_its_place(void **state)
 			assert_non_null(strstr(fitted.items[fitted.count - 1], "help"));
 			ask_help(&ask, widths[j / 2], colour, &help);
 			assert_true(help.count > 10);
+			ask_details(&ask, widths[j / 2], colour, &details);
+			for (size_t k = 0; k < details.count; k++) {
+				assert_harmless(details.items[k], strlen(details.items[k]),
+						columns);
+				assert_memory_equal(details.items[k], "  ", 2);
+			}
 		}
+	}
+}
+
+static void whoever_leaves_knows_what_that_means(void **state)
+{
+	struct ask ask = before;
+
+	(void)state;
+	for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+		_cleanup_list_ struct list help = {0};
+		const char *last;
+
+		ask.goes_on = elsewhere;
+		ask_help(&ask, 120, false, &help);
+		last = help.items[help.count - 1];
+		assert_non_null(strstr(last, "Ctrl-C"));
+		assert_int_equal(strstr(last, "mean no") == NULL, elsewhere);
 	}
 }
 
@@ -359,8 +440,10 @@ int main(void)
 		cmocka_unit_test(a_question_before_the_run_reads_so),
 		cmocka_unit_test(a_question_after_a_refusal_reads_so),
 		cmocka_unit_test(a_question_while_a_call_waits_reads_so),
+		cmocka_unit_test(a_question_about_several_things_shows_each),
 		cmocka_unit_test(a_question_about_code_reads_so),
 		cmocka_unit_test(no_field_can_leave_its_place),
+		cmocka_unit_test(whoever_leaves_knows_what_that_means),
 		cmocka_unit_test(what_is_cut_is_said),
 		cmocka_unit_test(what_a_longer_yes_covers_cannot_pass_for_a_choice),
 		cmocka_unit_test(choices_that_are_not_offered_are_not_shown),

@@ -316,6 +316,83 @@ static void the_hosts_that_code_may_reach_are_the_persons_word(void **state)
 	assert_true(report.same_modes);
 }
 
+/* Two things are wanted: one is made narrower, the other left out; more is not taken. */
+static void a_person_gives_less_than_was_asked_for(void **state)
+{
+	struct list wanted = {
+		.items = (char *[]){(char *)"write /srv/site/**", (char *)"connect a.example"},
+		.count = 2};
+	const struct ask ask = {.kind = ASK_RETRY,
+				.command = "make install",
+				.cwd = "/w",
+				.workspace = "/w",
+				.covers = "make",
+				.always_rule = "- rule",
+				.always_file = "/file",
+				.grants = &wanted};
+	struct report report;
+	struct talk talk;
+
+	(void)state;
+	start(&talk, &ask, AT_TERMINAL, NULL);
+	see(&talk, QUESTION);
+	assert_non_null(strstr(buffer_text(&talk.seen), " always"));
+	pause_ms(1200);
+	type(&talk, "e");
+	see(&talk, "gives: write /srv/site/**");
+	type(&talk, "\x15"); /* Ctrl-U */
+	pause_ms(200);
+	type(&talk, "write /srv/**");
+	pause_ms(200);
+	type(&talk, "\r");
+	see(&talk, "gives: connect a.example");
+	type(&talk, "\r");
+	see(&talk, "more than was asked for");
+	pause_ms(1200);
+	type(&talk, "x");
+	see(&talk, QUESTION);
+	pause_ms(1200);
+	type(&talk, "e");
+	see(&talk, "gives: write /srv/site/**");
+	type(&talk, "\x15");
+	pause_ms(200);
+	type(&talk, "write /srv/site/index.html");
+	pause_ms(200);
+	type(&talk, "\r");
+	see(&talk, "gives: connect a.example");
+	type(&talk, "\x15");
+	pause_ms(200);
+	type(&talk, "\r");
+	see(&talk, "yes gives");
+	see(&talk, QUESTION);
+	assert_non_null(strstr(buffer_text(&talk.seen), "write /srv/site/index.html"));
+	assert_null(strstr(buffer_text(&talk.seen), " always"));
+	pause_ms(1200);
+	type(&talk, "y");
+	finish(&talk, &report);
+	assert_int_equal(report.answer.kind, ANSWER_APPROVE);
+	assert_string_equal(report.grants, "write /srv/site/index.html");
+	assert_true(report.same_modes);
+}
+
+static void a_run_can_be_followed(void **state)
+{
+	struct report report;
+	struct talk talk;
+
+	(void)state;
+	start(&talk, &before, AT_TERMINAL, NULL);
+	see(&talk, QUESTION);
+	pause_ms(1200);
+	type(&talk, "k");
+	see(&talk, "yes, once, watched");
+	finish(&talk, &report);
+	assert_int_equal(report.answer.kind, ANSWER_APPROVE);
+	assert_int_equal(report.answer.scope, SCOPE_ONCE);
+	assert_true(report.answer.monitor);
+	assert_string_equal(report.grants, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +402,8 @@ int main(void)
 		cmocka_unit_test(who_waits_for_the_terminal_goes_on_meanwhile_too),
 		cmocka_unit_test(a_yes_to_a_set_is_one_to_what_was_shown),
 		cmocka_unit_test(the_hosts_that_code_may_reach_are_the_persons_word),
+		cmocka_unit_test(a_person_gives_less_than_was_asked_for),
+		cmocka_unit_test(a_run_can_be_followed),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -168,11 +168,16 @@ static void test_what_is_no_answer_is_named(void **state)
 	(void)state;
 	refuses(&ask, "null", "object");
 	refuses(&ask, "[]", "object");
-	refuses(&ask, "{}", "approve, deny or abort");
-	refuses(&ask, "{\"answer\": true}", "approve, deny or abort");
-	refuses(&ask, "{\"answer\": \"yes\"}", "approve, deny or abort");
+	refuses(&ask, "{}", "approve, deny, abort or defer");
+	refuses(&ask, "{\"answer\": \"abort\", \"scope\": \"always\"}", "has no scope");
+	refuses(&ask, "{\"answer\": \"defer\", \"scope\": \"session\"}", "has no scope");
+	refuses(&ask, "{\"answer\": \"defer\"}", "no answer to this question");
+	refuses(&ask, "{\"answer\": true}", "approve, deny, abort or defer");
+	refuses(&ask, "{\"answer\": \"yes\"}", "approve, deny, abort or defer");
 	refuses(&ask, "{\"answer\": \"approve\", \"scope\": 1}", "scope");
 	refuses(&ask, "{\"answer\": \"approve\", \"sandboxed\": false}", "sandboxed");
+	refuses(&ask, "{\"answer\": \"approve\", \"also\": \"1\"}", "list of ids");
+	takes(&ask, "{\"answer\": \"approve\", \"also\": [\"1\"]}");
 	refuses(&ask, "{\"answer\": \"approve\", \"unsandboxed\": 1}", "unsandboxed");
 	refuses(&ask, "{\"answer\": \"deny\", \"reason\": {}}", "reason");
 }

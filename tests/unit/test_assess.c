@@ -119,10 +119,15 @@ static void what_reaches_others_is_asked(void **state _unused_)
 static void what_changes_the_machine_is_asked(void **state _unused_)
 {
 	static const struct example examples[] = {
-		{"sudo ls", CLASS_ASK, RISK_HIGH, "privilege"},
+		{"sudo touch x", CLASS_ASK, RISK_HIGH, "privilege"},
 		{"su -", CLASS_ASK, RISK_HIGH, "privilege"},
-		{"doas -u root ls", CLASS_ASK, RISK_HIGH, "privilege"},
-		{"timeout 5 sudo ls", CLASS_ASK, RISK_HIGH, "privilege"},
+		{"sudo -s", CLASS_ASK, RISK_HIGH, "privilege"},
+		{"doas -u root make", CLASS_ASK, RISK_HIGH, "privilege"},
+		{"timeout 5 sudo sh -c ls", CLASS_ASK, RISK_HIGH, "privilege"},
+		{"sudo ls > /etc/x", CLASS_ASK, RISK_HIGH, "privilege"},
+		{"sudo cat /etc/shadow", CLASS_ASK, RISK_HIGH, "privilege"},
+		{"sudo unknown-tool", CLASS_ASK, RISK_HIGH, "privilege"},
+		{"LD_PRELOAD=./x.so sudo ls", CLASS_ASK, RISK_HIGH, "privilege"},
 		{"reboot", CLASS_ASK, RISK_HIGH, "availability"},
 		{"systemctl --user stop x", CLASS_ASK, RISK_MEDIUM, "system"},
 	};
@@ -187,12 +192,62 @@ static void confidence_falls_with_what_is_unknown(void **state _unused_)
 	assert_non_null(strstr(opaque.reasons[0], "known only when it runs"));
 }
 
+static void to_read_as_another_user_is_asked_about_too(void **state _unused_)
+{
+	static const struct example examples[] = {
+		{"sudo ls /root", CLASS_ASK, RISK_MEDIUM, "privilege"},
+		{"doas -u root ls", CLASS_ASK, RISK_MEDIUM, "privilege"},
+		{"timeout 5 sudo systemctl status x | head", CLASS_ASK, RISK_MEDIUM, "privilege"},
+	};
+
+	check(examples, ELEMENTS(examples));
+}
+
+static void a_path_into_the_workspace_is_inside(void **state _unused_)
+{
+	static const struct {
+		const char *text;
+		enum class class;
+	} examples[] = {
+		{"rm -rf /srv/work/build", CLASS_SAFE},
+		{"rm /srv/work/notes", CLASS_SAFE},
+		{"rm ../notes", CLASS_SAFE},
+		{"rm ../../notes", CLASS_ASK},
+		{"cd deep && rm ../../notes", CLASS_SAFE},
+		{"rm /srv/working/notes", CLASS_ASK},
+		{"rm -rf /srv/work", CLASS_ASK},
+		{"rm -rf /srv/work/*", CLASS_ASK},
+		{"rm /srv/work/../notes", CLASS_ASK},
+		{"rm -rf ..", CLASS_ASK},
+		{"(cd deep && ls); rm ../../notes", CLASS_ASK},
+		{"chmod -R go-w /srv/work/src", CLASS_SAFE},
+		{"chmod -R go-w /srv/src", CLASS_ASK},
+	};
+
+	for (size_t i = 0; i < ELEMENTS(examples); i++) {
+		_cleanup_arena_ struct arena *arena = arena_new();
+		_cleanup_request_ struct request request;
+		struct assessment assessment;
+		struct plan plan;
+
+		request_init(&request);
+		request.mode = MODE_SHELL;
+		request.script = strdup(examples[i].text);
+		request.workspace = strdup("/srv/work");
+		request.cwd = strdup("/srv/work/sub");
+		parse_request(arena, &request, &plan);
+		assess_plan(arena, &plan, &assessment);
+		if (assessment.class != examples[i].class)
+			fail_msg("%s", examples[i].text);
+	}
+}
+
 static void what_cannot_be_undone_is_said(void **state _unused_)
 {
 	_cleanup_arena_ struct arena *arena = arena_new();
 	struct assessment assessment;
 
-	assess_text(arena, "ls; sudo ls", &assessment);
+	assess_text(arena, "ls; sudo touch x", &assessment);
 	assert_true(assessment.reversible);
 	assess_text(arena, "ls; rm -r src; ls", &assessment);
 	assert_false(assessment.reversible);
@@ -252,6 +307,8 @@ int main(void)
 		cmocka_unit_test(deleting_is_weighed_by_its_target),
 		cmocka_unit_test(downloads_that_are_run_are_asked),
 		cmocka_unit_test(confidence_falls_with_what_is_unknown),
+		cmocka_unit_test(to_read_as_another_user_is_asked_about_too),
+		cmocka_unit_test(a_path_into_the_workspace_is_inside),
 		cmocka_unit_test(what_cannot_be_undone_is_said),
 		cmocka_unit_test(each_reason_is_told_once),
 		cmocka_unit_test(the_reach_is_told),

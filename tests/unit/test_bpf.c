@@ -41,10 +41,10 @@ static void one_call_becomes_its_range_between_two_others(void **state)
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
 		RETURN(SECCOMP_RET_KILL_PROCESS),
 		LOAD(NR),
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 5, 0, 2),
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 6, 1, 0),
-		RETURN(SECCOMP_RET_ALLOW),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 5, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 6, 0, 1),
 		RETURN(ERROR(ENOSYS)),
+		RETURN(SECCOMP_RET_ALLOW),
 	};
 	struct sock_filter program[BPF_ROOM];
 
@@ -68,22 +68,65 @@ static void rules_compare_the_low_half_and_bind_by_and(void **state)
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
 		RETURN(SECCOMP_RET_KILL_PROCESS),
 		LOAD(NR),
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 1, 15, 0),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 1, 14, 0),
 		LOAD(LOW(0)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 3),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 2),
 		LOAD(LOW(1)),
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x40, 0, 1),
-		RETURN(ERROR(EPERM)),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x40, 8, 0),
 		LOAD(LOW(2)),
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 3, 1, 0),
-		RETURN(SECCOMP_RET_USER_NOTIF),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 3, 0, 6),
 		LOAD(LOW(3)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 4),
 		LOAD(LOW(3) + 4),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
-		RETURN(SECCOMP_RET_USER_NOTIF),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2),
 		RETURN(SECCOMP_RET_ALLOW),
+		RETURN(ERROR(EPERM)),
+		RETURN(SECCOMP_RET_USER_NOTIF),
+		RETURN(ERROR(ENOSYS)),
+	};
+	struct sock_filter program[BPF_ROOM];
+
+	(void)state;
+	compare(program, bpf_build(AUDIT_ARCH_X86_64, calls, 1, ERROR(ENOSYS), program), golden,
+		ELEMENTS(golden));
+}
+
+/* An argument stays where it is loaded until a test changes it, or one may have come from
+ * elsewhere. */
+static void an_argument_is_loaded_once_for_tests_in_a_row(void **state)
+{
+	static const struct bpf_rule rules[] = {
+		{1, BPF_MASKED_IS, UINT32_MAX, 7, ERROR(EPERM)},
+		{1, BPF_ANY_BITS, 0x40, 0, ERROR(EPERM)},
+		{1, BPF_MASKED_IS, 0xff00, 0x8900, ERROR(EPERM)},
+		{1, BPF_MASKED_NOT, UINT32_MAX, 8, BPF_AND_NEXT},
+		{1, BPF_MASKED_NOT, UINT32_MAX, 9, BPF_AND_NEXT},
+		{2, BPF_ANY_BITS, 0x2, 0, ERROR(EPERM)},
+		{2, BPF_MASKED_IS, UINT32_MAX, 5, ERROR(EPERM)},
+		{0},
+	};
+	static const struct bpf_call calls[] = {{0, SECCOMP_RET_ALLOW, rules}};
+	static const struct sock_filter golden[] = {
+		LOAD(ARCH),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+		RETURN(SECCOMP_RET_KILL_PROCESS),
+		LOAD(NR),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 1, 14, 0),
+		LOAD(LOW(1)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 7, 11, 0),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x40, 10, 0),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xff00),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x8900, 8, 0),
+		LOAD(LOW(1)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 8, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 9, 2, 0),
+		LOAD(LOW(2)),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x2, 3, 0),
+		LOAD(LOW(2)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 5, 1, 0),
+		RETURN(SECCOMP_RET_ALLOW),
+		RETURN(ERROR(EPERM)),
 		RETURN(ERROR(ENOSYS)),
 	};
 	struct sock_filter program[BPF_ROOM];
@@ -106,15 +149,14 @@ static void neighbours_with_one_action_are_one_range_and_ranges_a_tree(void **st
 		RETURN(SECCOMP_RET_KILL_PROCESS),
 		LOAD(NR),
 		/* 0-1 allow, 2 notify, 3-4 refuse, 5-8 absent, 9 allow, 10- absent */
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 5, 5, 0),
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 2, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 5, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 2, 0, 3),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 3, 4, 3),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 9, 0, 4),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 10, 3, 0),
 		RETURN(SECCOMP_RET_ALLOW),
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 3, 1, 0),
 		RETURN(SECCOMP_RET_USER_NOTIF),
 		RETURN(ERROR(EPERM)),
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 9, 0, 2),
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 10, 1, 0),
-		RETURN(SECCOMP_RET_ALLOW),
 		RETURN(ERROR(ENOSYS)),
 	};
 	struct sock_filter program[BPF_ROOM];
@@ -212,6 +254,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_call_becomes_its_range_between_two_others),
 		cmocka_unit_test(rules_compare_the_low_half_and_bind_by_and),
+		cmocka_unit_test(an_argument_is_loaded_once_for_tests_in_a_row),
 		cmocka_unit_test(neighbours_with_one_action_are_one_range_and_ranges_a_tree),
 		cmocka_unit_test(a_far_jump_takes_two_instructions),
 		cmocka_unit_test(a_program_that_is_too_long_is_refused),

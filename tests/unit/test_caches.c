@@ -240,6 +240,33 @@ static void every_slot_is_counted(void **state)
 }
 
 /* Or the first command of a session would wait for it. */
+static void it_is_swept_once_an_hour(void **state)
+{
+	const struct timespec ago[] = {{.tv_sec = time(NULL) - 3601}, {.tv_nsec = UTIME_OMIT}};
+	const struct timespec ahead[] = {{.tv_sec = time(NULL) + 600}, {.tv_nsec = UTIME_OMIT}};
+	const struct timespec now[] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
+	const struct {
+		const struct timespec *when;
+		size_t left;
+	} table[] = {{now, 1}, {ago, 0}, {ahead, 0}};
+	struct cache_slot slot;
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(table); i++) {
+		struct stat st;
+
+		open_slot("/no/such/workspace", &slot, "0");
+		age(&slot, 2 * 24 * 3600);
+		cache_close(&slot);
+		assert_int_equal(utimensat(AT_FDCWD, below("caches"), table[i].when, 0), 0);
+		cache_sweep_at_times(top);
+		assert_int_equal(all_of().slots, table[i].left);
+		assert_int_equal(stat(below("caches"), &st), 0);
+		assert_true(st.st_atim.tv_sec <= time(NULL) &&
+			    st.st_atim.tv_sec > time(NULL) - 600);
+	}
+}
+
 static void what_is_large_is_swept_by_and_by(void **state)
 {
 	enum { FILES = 25000, MONTH = 31 * 24 * 3600 };
@@ -273,6 +300,7 @@ int main(void)
 		at_top(runs_at_once_have_a_slot_each),
 		at_top(every_slot_is_counted),
 		at_top(what_is_not_used_is_swept),
+		at_top(it_is_swept_once_an_hour),
 		at_top(what_is_large_is_swept_by_and_by),
 	};
 

@@ -87,6 +87,37 @@ static void what_git_has_can_be_undone(void **state _unused_)
 	assert_false(measure("rm -r src").reversible);
 }
 
+/* Whether the text is not asked about, because git has all that it deletes. */
+static bool is_kept(const char *text)
+{
+	_cleanup_arena_ struct arena *arena = arena_new();
+	_cleanup_request_ struct request request;
+	struct assessment assessment;
+	struct plan plan;
+
+	request_init(&request);
+	request.mode = MODE_SHELL;
+	request.script = strdup(text);
+	parse_request(arena, &request, &plan);
+	assess_plan(arena, &plan, &assessment);
+	return assess_is_kept(&plan, directory, directory, &assessment) &&
+	       assessment.class == CLASS_SAFE && assessment.reversible;
+}
+
+static void nobody_is_asked_about_what_git_has(void **state _unused_)
+{
+	assert_true(is_kept("rm -r src/sam*"));
+	assert_false(is_kept("rm -r src"));		    /* not all of it */
+	assert_false(is_kept("rm -r nothing"));		    /* nothing is known of it */
+	assert_false(is_kept("rm -r src/sam* /usr/share")); /* outside */
+	assert_false(is_kept("rm -r src/sam* $x"));
+	assert_false(is_kept("sudo rm -r src/sam*")); /* something else speaks against it */
+	assert_false(is_kept("shred src/sam*"));
+	assert_false(is_kept("rm -r src/sam*; rm -r .git"));
+	assert_false(is_kept("rm -r .git"));
+	assert_false(is_kept("ls")); /* nothing did */
+}
+
 static void what_is_not_named_here_is_not_counted(void **state _unused_)
 {
 	assert_true(measure("rm -rf $x").damage.more);
@@ -95,6 +126,16 @@ static void what_is_not_named_here_is_not_counted(void **state _unused_)
 	assert_true(measure("rm -rf ..").damage.more);
 	assert_false(measure("cd src && rm -rf .").damage.measured);
 	assert_false(measure("ls").damage.measured);
+}
+
+static void what_could_not_be_counted_is_not_said_to_be_nothing(void **state _unused_)
+{
+	const struct damage unknown = {.measured = true, .more = true};
+	const struct damage some = {.measured = true, .more = true, .files = 2, .bytes = 10};
+	_cleanup_free_ char *one = damage_text(&unknown), *other = damage_text(&some);
+
+	assert_string_equal(one, "files, how many is unknown");
+	assert_non_null(strstr(other, "at least 2 files"));
 }
 
 static void links_are_not_followed(void **state _unused_)
@@ -166,7 +207,9 @@ int main(void)
 		cmocka_unit_test(files_are_counted_and_git_is_asked),
 		cmocka_unit_test(patterns_are_followed),
 		cmocka_unit_test(what_git_has_can_be_undone),
+		cmocka_unit_test(nobody_is_asked_about_what_git_has),
 		cmocka_unit_test(what_is_not_named_here_is_not_counted),
+		cmocka_unit_test(what_could_not_be_counted_is_not_said_to_be_nothing),
 		cmocka_unit_test(links_are_not_followed),
 		cmocka_unit_test(what_is_only_meant_to_be_added_has_no_copy),
 		cmocka_unit_test(a_tree_elsewhere_has_its_own_index),

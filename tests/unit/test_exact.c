@@ -3,6 +3,7 @@
  * back as that one rule, whatever the command holds. */
 #include "../../src/base/buffer.h"
 #include "../../src/decide/exact.h"
+#include "../../src/decide/index.h"
 #include "../../src/decide/layer.h"
 #include "../../src/decide/remember.h"
 
@@ -66,10 +67,13 @@ static struct list words(const char *const *items)
 static bool matches_as(const char *rule, const struct request *request, bool own_program)
 {
 	struct layer *layer = read_rule(rule);
-	const struct policy policy = {
+	struct policy policy = {
 		.rules = layer->rules, .rule_count = layer->rule_count, .home = "/home/me"};
-	bool found = policy_match_exactly(&policy, request, own_program) != NULL;
+	bool found;
 
+	policy_index_make(&policy);
+	found = policy_match_exactly(&policy, NULL, request, own_program) != NULL;
+	policy_index_free(policy.index);
 	layer_free(layer);
 	return found;
 }

@@ -58,6 +58,8 @@ static void words_of_a_pattern_are_the_first_operands(void **state)
 		{"git push", "gitk push", false, false},
 		{"git push", "git pull push", false, false},
 		{"git push", "git stash push", false, false},
+		{"git push", "git {push,origin}", true, true},
+		{"git push", "x=push; git $x", true, true},
 		{"git push", "echo git push", false, false},
 		{"git push origin", "git push origin main", true, true},
 		{"git push origin", "git push upstream", false, false},
@@ -139,6 +141,7 @@ static void wrappers_and_paths_are_seen_through(void **state)
 {
 	static const struct example examples[] = {
 		{"git push", "env X=1 git push", true, false},
+		{"git push", "env 'a-b=1' git push", true, false},
 		{"git push", "timeout 5 git push", true, true},
 		{"git push", "nice -n 5 timeout -k 1 5 git push", true, true},
 		{"git push", "sudo git push", true, false},
@@ -212,7 +215,10 @@ static void what_is_not_known_is_denied_and_never_allowed(void **state)
 		{"git push --force", "git push $X", true, false},
 		{"git push --force", "git push --fo`x`", true, false},
 		{"git push --force", "git push --no`x`", false, false},
-		{"git push", "git {push,origin}", true, false},
+		{"git push", "git {push,$X}", true, false},
+		{"MODE=prod make", "MODE=$X make", true, false},
+		{"MODE=prod make", "MODE=de$X make", false, false},
+		{"echo > /etc/x", "echo > $X", true, false},
 		{"rm -rf", "rm *.o", false, false},
 		{"rm *.key", "rm *", true, false},
 		{"rm /etc/*", "rm src/*", false, false},
@@ -237,9 +243,21 @@ static void what_is_not_known_is_denied_and_never_allowed(void **state)
 
 static void patterns_that_make_no_sense_are_refused(void **state)
 {
-	static const char *const patterns[] = {"",	  "   ",     "git [a",	 "git a||b",
-					       "git |a",  "git a|",  "git a\\",	 "git >",
-					       "git > >", "cat < x", "git [a|b]"};
+	static const char *const patterns[] = {"",
+					       "   ",
+					       "git [a",
+					       "git a||b",
+					       "git |a",
+					       "git a|",
+					       "git a\\",
+					       "git >",
+					       "git > >",
+					       "cat <",
+					       "git [a|b]",
+					       "{inside} x",
+					       "rm {inside...} x",
+					       "git {re:(}",
+					       "git {re:a"};
 	char many[200] = "";
 
 	(void)state;

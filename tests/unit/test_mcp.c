@@ -165,6 +165,41 @@ static void only_an_offered_choice_is_a_yes(void **state)
 	json_decref(ask);
 }
 
+static void a_container_is_a_choice_where_the_question_offers_one(void **state)
+{
+	json_t *ask = object(ask_text), *answer, *form, *listed, *choice,
+	       *result = object("{\"action\":\"accept\",\"content\":{\"answer\":"
+				"\"approve container\"}}");
+	bool offered = false;
+	size_t i;
+
+	(void)state;
+	answer = mcp_ask_answer(ask, result);
+	assert_string_equal(json_string_value(json_object_get(answer, "answer")), "deny");
+	json_decref(answer);
+	json_object_set_new(ask, "extents",
+			    object("[{\"name\":\"what it was refused\",\"grants\":[\"write /a\"]},"
+				   "{\"name\":\"in a container\",\"grants\":[\"container\"]}]"));
+	answer = mcp_ask_answer(ask, result);
+	assert_string_equal(json_string_value(json_object_get(answer, "answer")), "approve");
+	assert_string_equal(json_string_value(json_object_get(answer, "scope")), "once");
+	assert_int_equal(json_integer_value(json_object_get(answer, "extent")), 1);
+	json_decref(answer);
+	form = mcp_ask_form(ask, MCP_2025_11_25);
+	listed = json_object_get(
+		json_object_get(
+			json_object_get(json_object_get(form, "requestedSchema"), "properties"),
+			"answer"),
+		"oneOf");
+	json_array_foreach (listed, i, choice)
+		offered |= strcmp(json_string_value(json_object_get(choice, "const")),
+				  "approve container") == 0;
+	assert_true(offered);
+	json_decref(form);
+	json_decref(result);
+	json_decref(ask);
+}
+
 static void a_ticket_is_good_for_its_own_server_and_request(void **state)
 {
 	json_t *one = object("{\"name\":\"run\",\"arguments\":{\"a\":1,\"b\":2}}");
@@ -277,6 +312,7 @@ int main(void)
 		cmocka_unit_test(a_form_shows_the_rule_and_begins_with_no),
 		cmocka_unit_test(a_question_that_is_too_long_has_no_form),
 		cmocka_unit_test(only_an_offered_choice_is_a_yes),
+		cmocka_unit_test(a_container_is_a_choice_where_the_question_offers_one),
 		cmocka_unit_test(a_ticket_is_good_for_its_own_server_and_request),
 		cmocka_unit_test(a_patch_changes_what_it_says),
 		cmocka_unit_test(a_patch_that_does_not_fit_names_the_line),

@@ -37,6 +37,9 @@ static const char *const samples[] = {
 	"/tmp",
 	"NAME=value",
 	"NAME=",
+	"runtime=runc",
+	"mount:/data=/srv/it's here",
+	"runc",
 	"A=it's\n$(x) `y` \\ \"z\"",
 	"word",
 	"two words",
@@ -138,6 +141,7 @@ static void assert_same(const struct request *one, const struct request *other)
 		case VARIABLE:
 		case HOST:
 		case PUBLISH:
+		case CONTAINER:
 			assert_int_equal(first->count, second->count);
 			for (size_t i = 0; i < first->count; i++)
 				assert_string_equal(first->items[i], second->items[i]);
@@ -156,6 +160,7 @@ static void assert_same(const struct request *one, const struct request *other)
 		case APPROVAL:
 		case CACHES:
 		case PREFERENCE:
+		case ESCALATION:
 			assert_int_equal(*(const int *)a, *(const int *)b);
 			break;
 		case HELP:
@@ -262,15 +267,16 @@ static void add_setting(struct buffer *text, const char *name, const char *value
 		buffer_printf(text, "%.*s: {", before, name);
 	buffer_printf(text, "%s: %s", dot ? dot + 1 : name,
 		      strcmp(name, "environment.set") == 0 ? "{NAME: "
+		      : strcmp(name, "container") == 0	   ? "{runtime: "
 		      : list				   ? "["
 							   : "");
 	buffer_add_char(text, '\'');
 	for (; *value; value++)
 		buffer_printf(text, "%s%c", *value == '\'' ? "'" : "", *value);
 	buffer_printf(text, "'%s%s%s\n",
-		      strcmp(name, "environment.set") == 0 ? "}"
-		      : list				   ? "]"
-							   : "",
+		      strcmp(name, "environment.set") == 0 || strcmp(name, "container") == 0 ? "}"
+		      : list								     ? "]"
+											     : "",
 		      dot ? "}" : "", top ? "" : "}");
 }
 

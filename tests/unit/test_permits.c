@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "observe/network/network.h"
 
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
@@ -22,12 +23,17 @@ static bool changed;
 static struct observed observed;
 static struct observer observer;
 
+static int64_t read_until; /* reading the answers anew takes until then */
+
 static bool has_changed(void *data)
 {
 	bool now = changed;
 
 	(void)data;
 	changed = false;
+	while (time(NULL) < read_until)
+		(void)poll(NULL, 0, 10);
+	read_until = 0;
 	return now;
 }
 
@@ -74,7 +80,13 @@ static int end(void **state)
 
 static void give(const char *permission, const char *grant, int64_t expires)
 {
-	terms_add(&observer, permission, &(struct term){grant, expires});
+	struct term term = {.grant = grant};
+	struct moment now;
+
+	moment_now(&now);
+	if (expires)
+		moment_at(expires, &now, &term.expires);
+	terms_add(&observer, permission, &term);
 }
 
 static bool may(enum permit_kind kind, const char *path)
@@ -247,11 +259,47 @@ static void what_is_taken_back_ends(void **state)
 	assert_true(may(PERMIT_WRITE, "/srv/c"));
 }
 
+static void what_expires_while_it_is_looked_is_not_taken_for_revoked(void **state)
+{
+	const int64_t end = time(NULL) + 1;
+
+	(void)state;
+	give("write /srv/a", "one", end);
+	list_add(&revoked, "one"); /* as whoever reads the answers after it says */
+	changed = true;
+	read_until = end;
+	terms_check(&observer);
+	assert_int_equal(observer.terms.ended.count, 1);
+	assert_int_equal(observer.terms.ended.items[0].expires.wall, end);
+	assert_non_null(strstr(observer.terms.lines.items[0], "expired"));
+}
+
+/* Of the wall clock it has an hour left; by the machine's own its time is over. */
+static void a_clock_that_is_set_back_makes_no_time(void **state)
+{
+	struct term term = {.grant = "one"};
+	struct moment now;
+
+	(void)state;
+	moment_now(&now);
+	moment_at(now.wall + 3600, &now, &term.expires);
+	terms_add(&observer, "write /srv/a", &term);
+	terms_check(&observer);
+	assert_true(may(PERMIT_WRITE, "/srv/a"));
+	term.expires.ns = now.ns + 1;
+	terms_add(&observer, "write /srv/b", &term);
+	givens_add(&fixed, "token", "two", &term.expires);
+	terms_check(&observer);
+	assert_true(may(PERMIT_WRITE, "/srv/a"));
+	assert_false(may(PERMIT_WRITE, "/srv/b"));
+	assert_non_null(observer.terms.failure);
+}
+
 static void what_the_walls_have_ends_the_run(void **state)
 {
 	(void)state;
-	givens_add(&earlier, "write /srv/new", "one", 0);
-	givens_add(&fixed, "write /srv/site/**", "two", 0);
+	givens_add(&earlier, "write /srv/new", "one", NULL);
+	givens_add(&fixed, "write /srv/site/**", "two", NULL);
 	terms_begin(&observer);
 	assert_true(may(PERMIT_WRITE, "/srv/new"));
 	list_add(&revoked, "one");
@@ -296,6 +344,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_pattern_means_names_in_one_directory, begin, end),
 		cmocka_unit_test_setup_teardown(a_time_ends, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_taken_back_ends, begin, end),
+		cmocka_unit_test_setup_teardown(
+			what_expires_while_it_is_looked_is_not_taken_for_revoked, begin, end),
+		cmocka_unit_test_setup_teardown(a_clock_that_is_set_back_makes_no_time, begin, end),
 		cmocka_unit_test_setup_teardown(what_the_walls_have_ends_the_run, begin, end),
 		cmocka_unit_test_setup_teardown(a_call_is_one_use_however_often_it_is_judged, begin,
 						end),

@@ -141,7 +141,7 @@ static const char *started(const struct policy *policy, const char *real, const 
 	while ((word = strsep(&rest, " ")))
 		list_add(&argv, word);
 	names[2] = argv.items[0];
-	rule = policy_match_started(policy, names, ELEMENTS(names), argv.items, argv.count);
+	rule = policy_match_started(policy, NULL, names, ELEMENTS(names), argv.items, argv.count);
 	return rule ? rule->why : "";
 }
 

@@ -195,6 +195,8 @@ static void add_section(struct buffer *text)
 		buffer_add_text(text, "sockets: [docker], ");
 	if (dice(3) == 0)
 		buffer_printf(text, "caches: %s, ", dice(2) ? "private" : "off");
+	if (dice(3) == 0)
+		buffer_printf(text, "escalation: %s, ", escalation_name((enum escalation)dice(3)));
 	if (dice(2)) {
 		buffer_add_text(text, "limits: {");
 		for (size_t i = 0; i < ELEMENTS(limits); i++)
@@ -252,8 +254,8 @@ static bool is_no_higher(uint64_t limit, uint64_t most)
 static bool is_narrower(const struct sandbox_policy *with, const struct sandbox_policy *without)
 {
 	return with->level >= without->level && with->network <= without->network &&
-	       with->caches >= without->caches && is_subset(&with->read, &without->read) &&
-	       is_subset(&with->write, &without->write) &&
+	       with->caches >= without->caches && with->escalation <= without->escalation &&
+	       is_subset(&with->read, &without->read) && is_subset(&with->write, &without->write) &&
 	       is_subset(&with->allow_hosts, &without->allow_hosts) &&
 	       is_subset(&with->publish, &without->publish) &&
 	       is_subset(&with->sockets, &without->sockets) &&
@@ -328,6 +330,44 @@ static void no_untrusted_project_ever_widens(void **state)
 	}
 }
 
+static void trust_is_made_harder_by_anybody_and_easier_by_the_owner(void **state)
+{
+	struct world *world = *state;
+	_cleanup_policy_ struct policy *user = NULL, *lifted = NULL, *freed = NULL;
+
+	put(world->user, "trust: {agents: [a], start: 20, points: {task: 4}, never: [sudo, 'write "
+			 "./x'], learn: {after: 3}}");
+	put(world->project,
+	    "trust: {agents: [b], start: 10, points: {task: 9, violation: -20}, decay: 1, tests: "
+	    "['true'], thresholds: [], never: ['write ./y'], violations: {medium: 9, then: kill}, "
+	    "learn: {after: 1, expires: 1d}}");
+	user = load(world);
+	assert_true(trust_binds(user, "a") && !trust_binds(user, "b"));
+	assert_int_equal(user->trust.start, 10);
+	assert_int_equal(user->trust.points[TRUST_TASK], 4);
+	assert_int_equal(user->trust.points[TRUST_VIOLATION], -20);
+	assert_true(user->trust.decay == 0.99);
+	assert_int_equal(user->trust.tests.count, 0);
+	assert_int_equal(user->trust.threshold_count, 3);
+	assert_int_equal(user->trust.medium, 3);
+	assert_int_equal(user->trust.then, TRUST_THEN_KILL);
+	assert_int_equal(user->trust.learn_after, 3);
+	assert_int_equal(user->trust.learn_expires_ns, 86400 * UINT64_C(1000000000));
+	/* The user's file names one group and lifts none; both add. */
+	assert_int_equal(user->tiers.lifted, 0);
+	assert_int_equal(user->tiers.never.count, 2);
+	/* The system's may. */
+	put(world->system, "trust: {never: [secrets, security, production, 'deploy live']}");
+	lifted = load(world);
+	assert_int_equal(lifted->tiers.lifted & 1u << never_group("secrets"), 0);
+	assert_int_equal(lifted->tiers.never.count, 3);
+	/* Which the user, who named sudo again, has not. */
+	assert_int_equal(lifted->tiers.lifted & 1u << never_group("sudo"), 0);
+	put(world->user, "trust: {agents: [a]}");
+	freed = load(world);
+	assert_int_equal(freed->tiers.lifted & 15u, 1u << never_group("sudo"));
+}
+
 int main(void)
 {
 #define in_world(test) cmocka_unit_test_setup_teardown(test, make_world, end_world)
@@ -337,6 +377,7 @@ int main(void)
 		in_world(trust_lasts_until_the_file_changes),
 		in_world(trust_is_for_one_directory_and_one_valid_file),
 		in_world(no_untrusted_project_ever_widens),
+		in_world(trust_is_made_harder_by_anybody_and_easier_by_the_owner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

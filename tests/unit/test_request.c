@@ -190,7 +190,8 @@ static void json_and_back_is_the_same(void **state _unused_)
 		" \"net\": \"restricted\", \"read\": [\"x\"], \"cpu\": 0.5, \"timeout\": 2.5,"
 		" \"keep_output\": 7, \"turn\": \"t\", \"approval\": \"unless-trusted\", "
 		"\"caches\": \"off\","
-		" \"sandbox\": \"forbid\", \"escalated\": true, \"policy\": \"/p\", \"profile\": "
+		" \"sandbox\": \"forbid\", \"escalated\": true, \"escalation\": \"container\","
+		" \"policy\": \"/p\", \"profile\": "
 		"\"code\"}";
 	_cleanup_request_ struct request request;
 	json_t *given = json_loads(text, 0, NULL), *got;

@@ -169,6 +169,7 @@ static void signals_and_limits_have_a_status(void **state _unused_)
 
 static const char *const keys[] = {
 	"run",
+	"ticket",
 	"verdict",
 	"source",
 	"exit_code",

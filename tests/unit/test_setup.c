@@ -66,7 +66,7 @@ static const struct setup_shape *shape(const char *name)
 	return setup_agent_named(name)->shape;
 }
 
-static const char *const command = "ward hook || exit 2";
+static const char *const command = "ward hook || /bin/sh -c 'cat >/dev/null; exit 2'";
 
 static char *added(const char *agent, const char *text)
 {
@@ -100,34 +100,43 @@ static void entry_is_laid_out_as_the_file_is(void **state)
 {
 	(void)state;
 	becomes("windsurf", "{\"a\": 1}",
-		"{\"a\": 1, \"hooks\": {\"pre_run_command\": [{\"command\": \"ward hook || exit "
-		"2\"}], "
-		"\"pre_read_code\": [{\"command\": \"ward hook || exit 2\"}], "
-		"\"pre_write_code\": [{\"command\": \"ward hook || exit 2\"}]}}");
+		"{\"a\": 1, \"hooks\": {\"pre_run_command\": [{\"command\": \"ward hook || /bin/sh "
+		"-c 'cat >/dev/null; exit 2'\"}], "
+		"\"pre_read_code\": [{\"command\": \"ward hook || /bin/sh -c 'cat >/dev/null; exit "
+		"2'\"}], "
+		"\"pre_write_code\": [{\"command\": \"ward hook || /bin/sh -c 'cat >/dev/null; "
+		"exit "
+		"2'\"}]}}");
 	becomes("claude", "{\r\n\t\"a\": 1.50\r\n}",
 		"{\r\n\t\"a\": 1.50,\r\n\t\"hooks\": {\r\n\t\t\"PreToolUse\": [\r\n\t\t\t{\r\n"
 		"\t\t\t\t\"matcher\": \"*\",\r\n\t\t\t\t\"hooks\": [\r\n\t\t\t\t\t{\r\n"
 		"\t\t\t\t\t\t\"type\": \"command\",\r\n"
-		"\t\t\t\t\t\t\"command\": \"ward hook || exit 2\",\r\n"
+		"\t\t\t\t\t\t\"command\": \"ward hook || /bin/sh -c 'cat >/dev/null; exit 2'\",\r\n"
 		"\t\t\t\t\t\t\"timeout\": "
 		"60\r\n\t\t\t\t\t}\r\n\t\t\t\t]\r\n\t\t\t}\r\n\t\t]\r\n\t}\r\n}");
 	becomes("cursor", "{\n  \"hooks\": {\"stop\": [{\"command\": \"x\"}]}\n}\n",
 		"{\n  \"hooks\": {\"stop\": [{\"command\": \"x\"}], \"beforeShellExecution\": "
-		"[{\"command\": \"ward hook || exit 2\", \"failClosed\": true}], "
+		"[{\"command\": \"ward hook || /bin/sh -c 'cat >/dev/null; exit 2'\", "
+		"\"failClosed\": "
+		"true}], "
 		"\"beforeReadFile\": "
-		"[{\"command\": \"ward hook || exit 2\", \"failClosed\": true}]},\n  \"version\": "
+		"[{\"command\": \"ward hook || /bin/sh -c 'cat >/dev/null; exit 2'\", "
+		"\"failClosed\": "
+		"true}]},\n  \"version\": "
 		"1\n}\n");
 }
 
 static void an_own_entry_is_known_and_brought_up_to_date(void **state)
 {
-	static const char *const older[] = {"ward hook",
-					    "/usr/bin/ward hook",
-					    "/old/ward hook || exit 2",
-					    "~/bin/ward hook",
-					    "/opt/ward-1.2 hook",
-					    "\"${HOME}/bin/ward\" hook",
-					    "'/old place/it'\\''s/ward' hook || exit 2"};
+	static const char *const older[] = {
+		"ward hook",
+		"/usr/bin/ward hook",
+		"/old/ward hook || exit 2",
+		"/older/ward hook || /bin/sh -c 'cat >/dev/null; exit 2'",
+		"~/bin/ward hook",
+		"/opt/ward-1.2 hook",
+		"\"${HOME}/bin/ward\" hook",
+		"'/old place/it'\\''s/ward' hook || exit 2"};
 	static const char *const others[] = {
 		"ward hooks",	"steward hook",	  "warden hook",	 "ward  hook",
 		"ward hook; x", "x && ward hook", "ward run hook",	 "",
@@ -177,10 +186,12 @@ static void words_apart_become_one_command(void **state)
 	(void)state;
 	assert_string_equal(text,
 			    "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": "
-			    "[{\"type\": \"command\", \"command\": \"ward hook || exit 2\", "
+			    "[{\"type\": \"command\", \"command\": \"ward hook || /bin/sh -c 'cat "
+			    ">/dev/null; exit 2'\", "
 			    "\"timeout\": 5}]}]}}");
-	assert_string_equal(first, "{\"hooks\": {\"PreToolUse\": [{\"hooks\": "
-				   "[{\"command\": \"ward hook || exit 2\"}]}]}}");
+	assert_string_equal(
+		first, "{\"hooks\": {\"PreToolUse\": [{\"hooks\": "
+		       "[{\"command\": \"ward hook || /bin/sh -c 'cat >/dev/null; exit 2'\"}]}]}}");
 }
 
 /* Adding and removing is as if nothing had been, byte for byte. */

@@ -315,11 +315,11 @@ static void a_database_of_a_newer_ward_is_left_alone(void **state)
 static void a_new_log_replaces_what_the_old_one_said(void **state)
 {
 	/* A shorter log; a longer one with its lines elsewhere; a longer one with its lines in the
-	 * same places. */
+	 * same places; one of the same length. */
 	static const struct {
 		const char *name;
 		int records;
-	} logs[] = {{"second", 1}, {"third", 5}, {"forth", 7}};
+	} logs[] = {{"second", 1}, {"third", 5}, {"forth", 7}, {"fifth", 7}};
 	json_t *runs;
 
 	(void)state;

@@ -178,8 +178,10 @@ enum judgement judge(struct observer *observer, const struct seccomp_notif *call
 	if (!would_be_tried(kind, flags, exists, st))
 		return JUDGED_FREE;
 	if (may_write(observer, path, &rule)) {
-		if (!names || !observer->observed->alone || !lies_beside_denied(observer, path))
+		if (!names || !observer->observed->alone || !lies_beside_denied(observer, path)) {
+			witness_tell(observer, (pid_t)call->pid, operation, path);
 			return JUDGED_FREE;
+		}
 		rule = rule_beside; /* as Landlock would say, if it were asked */
 	}
 	if (path_is_under(path, "/dev") && exists && kind == TRAP_OPEN)
@@ -192,6 +194,9 @@ enum judgement judge(struct observer *observer, const struct seccomp_notif *call
 	}
 	if (permit) {
 		terms_use(observer, permit->number, call->id);
+		if (kind == TRAP_OPEN)
+			terms_note_file(observer, permit->number, path);
+		witness_tell(observer, (pid_t)call->pid, operation, path);
 		return JUDGED_GRANTED;
 	}
 	if (possible_outside(observer, kind, exists, st, path))

@@ -419,28 +419,41 @@ static int read_text(int parent, const char *name, size_t limit, char **ret_text
 	return read_file(AT_FDCWD, link, limit, ret_text, ret_length);
 }
 
-/* A submodule's repository says where its files lie: in the same workspace, never elsewhere. */
-static bool is_submodule_worktree(const char *value, void *data)
+struct repository {
+	const struct observer *observer;
+	char directory[PATH_MAX];
+};
+
+/* Repositories that say where their files lie. A submodule's: in the same workspace, never
+ * elsewhere. One that lies apart and keeps copies of the workspace, as OpenCode's do: all of it. In
+ * the workspace none may say so: whoever came by its directory would work on the workspace. */
+static bool may_be_worktree(const char *value, void *data)
 {
-	const char *directory = data;
+	const struct repository *repository = data;
+	const struct list *trees = repository->observer->observed->guarded;
+	const char *directory = repository->directory;
 	_cleanup_free_ char *path = path_resolve(directory, NULL, value);
 	const char *git = strstr(directory, "/.git/modules/");
 
-	return git && strncmp(path, directory, (size_t)(git - directory) + 1) == 0 &&
-	       !strstr(path, "/.git/");
+	if (git)
+		return strncmp(path, directory, (size_t)(git - directory) + 1) == 0 &&
+		       !strstr(path, "/.git/");
+	return trees && list_has(trees, value) && !path_is_under(directory, value);
 }
 
-static int check_config(int parent, const char *text, size_t length, const char *before,
-			size_t before_length, char why[static 300])
+static int check_config(const struct observer *observer, int parent, const char *text,
+			size_t length, const char *before, size_t before_length,
+			char why[static 300])
 {
-	char directory[PATH_MAX], link[64], key[256] = "";
-	struct git_config_place place = {is_submodule_worktree, directory};
+	struct repository repository = {.observer = observer};
+	struct git_config_place place = {may_be_worktree, &repository};
+	char link[64], key[256] = "";
 	ssize_t got;
 	int r;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", parent);
-	got = readlink(link, directory, sizeof(directory) - 1);
-	directory[MAX(got, 0)] = '\0';
+	got = readlink(link, repository.directory, sizeof(repository.directory) - 1);
+	repository.directory[MAX(got, 0)] = '\0';
 	r = git_config_check(before ? before : "", before_length, text, length, &place, key);
 	if (r < 0)
 		snprintf(why, 300, "protected: git configuration, %s", key);
@@ -463,8 +476,8 @@ static int replace_by_copy(int parent, const char *name, const char *text, size_
 	return write_all(fd, text, length);
 }
 
-int hold_install_config(int parent, const char *name, const char *config, mode_t mode, int seen,
-			char why[static 300])
+int hold_install_config(const struct observer *observer, int parent, const char *name,
+			const char *config, mode_t mode, int seen, char why[static 300])
 {
 	_cleanup_free_ char *text = NULL, *before = NULL;
 	size_t length, before_length;
@@ -476,7 +489,7 @@ int hold_install_config(int parent, const char *name, const char *config, mode_t
 	if (r == 0 && seen >= 0)
 		r = text_restore(seen, before, before_length, &text, &length);
 	if (r == 0 || r == -EINVAL) /* which says where it cannot be read */
-		r = check_config(parent, text, length, before, before_length, why);
+		r = check_config(observer, parent, text, length, before, before_length, why);
 	if (r == 0 && seen >= 0) {
 		r = text_install(seen, parent, config, before, before_length, text, length);
 		return r == 0 && unlinkat(parent, name, 0) < 0 ? -errno : r;
@@ -565,7 +578,7 @@ int hold_adopt(struct observer *observer, const char *directory, char why[static
 		r = read_text(fd, configs[i], GIT_CONFIG_LIMIT, &text, &length);
 		if (r < 0 || !text)
 			continue;
-		r = check_config(fd, text, length, NULL, 0, why);
+		r = check_config(observer, fd, text, length, NULL, 0, why);
 		if (r == 0 && fstatat(fd, configs[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
 			r = replace_by_copy(fd, configs[i], text, length, st.st_mode);
 	}

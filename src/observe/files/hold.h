@@ -84,5 +84,5 @@ int hold_install_settings(struct observer *observer, int parent, const char *nam
 /* Installs parent/name as the configuration beside it: by a copy that nobody else has open, if
  * everything in it may be set unasked. text: the one that is seen inside in its place, else -1. 0,
  * -EACCES with the key that may not, or -errno. */
-int hold_install_config(int parent, const char *name, const char *config, mode_t mode, int text,
-			char why[static 300]);
+int hold_install_config(const struct observer *observer, int parent, const char *name,
+			const char *config, mode_t mode, int text, char why[static 300]);

@@ -466,7 +466,9 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		return;
 	}
 	r = judge_rename(observer, &from, source, &to, target, flags);
-	if ((S_ISDIR(from.st.st_mode) && hold_closes_below(observer, to.path)) ||
+	if ((S_ISDIR(from.st.st_mode) &&
+	     (hold_closes_below(observer, to.path) ||
+	      (to.granted && permit_refuses_directory(observer, to.path)))) ||
 	    (S_ISLNK(from.st.st_mode) && permit_refuses_link(observer, to.path)))
 		r = -1;
 	if (r < 0) {
@@ -485,7 +487,8 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 			r = hold_install_settings(observer, at, from.name, to.name, from.st.st_mode,
 						  to.path);
 		else
-			r = hold_install_config(at, from.name, to.name, from.st.st_mode, text, why);
+			r = hold_install_config(observer, at, from.name, to.name, from.st.st_mode,
+						text, why);
 		if (*why) {
 			refuse_guarded(observer, call, trap, to.path, why);
 			return;

@@ -144,6 +144,12 @@ bool permit_refuses_link(const struct observer *observer, const char *path)
 	return false;
 }
 
+bool permit_refuses_directory(const struct observer *observer, const char *path)
+{
+	return permit_refuses_link(observer, path) &&
+	       !permit_covers(observer, PERMIT_WRITE, path, /* whole= */ true);
+}
+
 const char *permit_tree(const struct observer *observer, const char *path, bool innermost)
 {
 	const struct permits *permits = &observer->permits;

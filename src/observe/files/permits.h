@@ -3,6 +3,7 @@
  * what is granted the supervisor does itself, call by call. So a grant ends when it ends. */
 #pragma once
 
+#include "../../base/moment.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,8 +12,8 @@ struct observer;
 
 /* How long a permission holds, and what it is revoked by. */
 struct term {
-	const char *grant; /* the id of the answer; NULL: this run's own */
-	int64_t expires;   /* seconds since 1970; 0: with the run, or when it is revoked */
+	const char *grant;     /* the id of the answer; NULL: this run's own */
+	struct moment expires; /* no wall: with the run, or when it is revoked */
 };
 
 enum permit_kind {
@@ -54,6 +55,9 @@ bool permit_is_loose(const struct observer *observer, const char *path);
  * in the next run it would open what the link leads to, and whoever writes there outside would
  * write that. */
 bool permit_refuses_link(const struct observer *observer, const char *path);
+/* True if no directory may be moved there, because a rule gives the name and nothing in it: one
+ * that was filled elsewhere would bring along what could not be written there. */
+bool permit_refuses_directory(const struct observer *observer, const char *path);
 /* The innermost granted path to be written that the path is, or lies in; NULL: none. Of a pattern
  * it is the directory: what is guarded is not meant by one. */
 const char *permit_tree(const struct observer *observer, const char *path, bool innermost);

@@ -49,12 +49,23 @@ static ssize_t read_start(pid_t tid, int dirfd, char *whole, size_t room)
 					  whole, room);
 }
 
+/* What many programs write before a path, and means nothing. (Behind two slashes there would be an
+ * absolute one.) */
+static const char *skip_here(const char *path)
+{
+	while (path[0] == '.' && path[1] == '/' && path[2] != '/')
+		path += 2;
+	return path;
+}
+
 /* The path from the root on; false where it is none of ours. */
 static bool write_whole(pid_t tid, int dirfd, const char *path, char whole[static PATH_MAX])
 {
-	size_t length = strlen(path);
 	ssize_t start = 0;
+	size_t length;
 
+	path = skip_here(path);
+	length = strlen(path);
 	if (length >= LONGEST || !is_plain(path))
 		return false;
 	if (path[0] != '/') {

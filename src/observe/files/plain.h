@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths that mean what they say: no dots, no links on the way, nothing of /proc and /dev. Nearly
- * all are such, and they are found with half the calls. */
+/* Paths that mean what they say: no dots but ./ before them, no links on the way, nothing of /proc
+ * and /dev. Nearly all are such, and they are found with half the calls. */
 #pragma once
 
 #include "../caller.h"

@@ -233,11 +233,15 @@ void serve_read(struct observer *observer, const struct seccomp_notif *call,
 	if (r == 0) {
 		close(found.fd);
 		r = is_masked(observer, &found) ? 0 : -ENOENT;
+		if (r < 0 && found.exists)
+			witness_tell(observer, tid, "read", found.path);
 		if (r == 0)
 			hidden_look(observer, found.path, &hidden);
 		if (r == 0 && !found.exists)
 			error = ENOENT;
-	} else if (r == -EACCES) {
+	} else if (r == -EACCES || (r == -ENOENT && observer->shells)) {
+		/* A directory on the way is closed, or not there because another was. */
+		error = -r;
 		r = hidden_find(observer, tid, directory, text, &hidden);
 	}
 	if (r < 0 || !still_waiting(observer, call->id)) {

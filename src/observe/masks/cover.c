@@ -15,10 +15,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <linux/stat.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -56,8 +58,11 @@ static int open_of_process(const char *pid, pid_t init, const char *kind, int *r
 	if (process < 0 || !is_child_of(process, init))
 		return -1;
 	snprintf(path, sizeof(path), "ns/%s", kind);
-	user = openat(process, "ns/user", O_RDONLY | O_CLOEXEC);
 	other = openat(process, path, O_RDONLY | O_CLOEXEC);
+	/* Whose it is, which need not be the one that the process is in. */
+	user = other < 0 ? -1 : ioctl(other, NS_GET_USERNS);
+	if (user < 0)
+		user = openat(process, "ns/user", O_RDONLY | O_CLOEXEC);
 	if (user < 0 || other < 0)
 		return -1;
 	*ret_user = STEAL_FD(user);
@@ -167,10 +172,9 @@ static int pin_above(const struct covering *covering, const char *path)
 }
 
 /* The mask of this name, or where a directory lies where a file was, or the other way round, one
- * that fits. They lie in the store under their numbers in struct masks. */
+ * that fits. */
 static int clone_mask(const struct masks *masks, size_t mask, bool directory)
 {
-	size_t number = 0;
 	char source[64];
 
 	if (masks->items[mask].is_directory != directory)
@@ -183,9 +187,7 @@ static int clone_mask(const struct masks *masks, size_t mask, bool directory)
 		errno = ENOTDIR;
 		return -1;
 	}
-	for (size_t i = 0; i < mask; i++) /* the store numbers those that hide */
-		number += mask_hides(&masks->items[i]);
-	snprintf(source, sizeof(source), STORE "/%zu", number);
+	snprintf(source, sizeof(source), STORE "/%u", masks->items[mask].number);
 	return sys_open_tree(AT_FDCWD, source, MOUNT_CLONE | O_CLOEXEC);
 }
 

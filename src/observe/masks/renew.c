@@ -272,12 +272,12 @@ static bool find_way(struct renewal *renewal, const char *path)
 
 	if (renewal->mounts >= 0)
 		return true;
-	for (int i = 0; i < QUICK && r == -EAGAIN; i++)
+	for (int i = 0; (i == 0 || (i < QUICK && !renewal->renewed->waiting)) && r == -EAGAIN; i++)
 		r = open_namespaces(renewal->renewed->init, "mnt", &renewal->user,
 				    &renewal->mounts);
 	if (r == 0)
 		return true;
-	if (r == -EAGAIN && ++renewal->tries < TRIES)
+	if (r == -EAGAIN && (renewal->renewed->waiting || ++renewal->tries < TRIES))
 		set_timer(renewal, AGAIN_MS, renewal->polls ? POLL_MS : 0);
 	else if (r == -EAGAIN || path) /* what cannot be found here at all may never be needed */
 		give_up(renewal, -r, path ? path : renewal->renewed->masks->items[0].path);
@@ -344,9 +344,12 @@ static void mark_all(struct renewal *renewal)
 
 static int begin(struct renewal *renewal)
 {
+	/* In a root of its own the name may lead elsewhere in it. */
+	_cleanup_close_ int run = sys_openat2(renewal->renewed->root, "run",
+					      O_PATH | O_DIRECTORY | O_CLOEXEC, RESOLVE_IN_ROOT);
 	struct stat st;
 
-	if (fstatat(renewal->renewed->root, "run", &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (run < 0 || fstat(run, &st) < 0)
 		return -errno;
 	renewal->store = st.st_dev;
 	renewal->marked = calloc(renewal->renewed->masks->count + 1, sizeof(*renewal->marked));

@@ -20,7 +20,9 @@ struct renewed {
 	const struct texts *texts; /* of those that show one */
 	int root;		   /* the sandbox's root, O_PATH */
 	pid_t init;
-	int epoll; /* where its descriptors are put */
+	int epoll;    /* where its descriptors are put */
+	bool waiting; /* the command waits for leave to begin: nobody sees anything yet, and nobody
+			 is there to follow in */
 };
 
 int renewal_new(const struct renewed *renewed, struct renewal **ret_renewal,

@@ -173,9 +173,30 @@ static int family_of(const struct in6_addr *address)
 	return IN6_IS_ADDR_V4MAPPED(address) ? AF_INET : AF_INET6;
 }
 
+/* Behind it are the host's services, and its own firewall does not stand before them. The kernel
+ * says with which address it would be spoken to; nothing is sent. */
+bool address_is_own(const struct in6_addr *address)
+{
+	struct sockaddr_storage there, here = {0};
+	socklen_t length = write_address(address, /* port= */ 9, family_of(address), &there),
+		  room = sizeof(here);
+	_cleanup_close_ int fd = socket(there.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct in6_addr own;
+
+	if (address_range(address) == RANGE_LOOPBACK || fd < 0 ||
+	    connect(fd, (struct sockaddr *)&there, length) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&here, &room) < 0)
+		return false; /* then it is not reached either */
+	if (here.ss_family == AF_INET6)
+		own = ((struct sockaddr_in6 *)&here)->sin6_addr;
+	else
+		own = address_map(&((struct sockaddr_in *)&here)->sin_addr);
+	return IN6_ARE_ADDR_EQUAL(&own, address) || address_range(&own) == RANGE_LOOPBACK;
+}
+
 /* 0 or errno: EINPROGRESS with the attempt under way. settle: what is near is connected to, or has
  * refused, by then; who is given the socket under way hears that from it. */
-static int try_address(struct dial *dial, size_t index, bool settle)
+static int try_address(struct observer *observer, struct dial *dial, size_t index, bool settle)
 {
 	struct pollfd settled = {.events = POLLOUT};
 	_cleanup_close_ int fd = -1;
@@ -183,6 +204,8 @@ static int try_address(struct dial *dial, size_t index, bool settle)
 	int family = dial->family, error;
 	socklen_t length;
 
+	if (network_is_inbox(observer, &dial->addresses.items[index], dial->target.port))
+		return EACCES;
 	fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
 	if (fd < 0 && errno == EAFNOSUPPORT &&
 	    family_of(&dial->addresses.items[index]) == AF_INET) {
@@ -234,19 +257,23 @@ static int join(struct observer *observer, struct dial *dial, size_t index)
 /* Ends with the dial gone. */
 static void give(struct observer *observer, struct dial *dial, size_t index, int result)
 {
-	int r = 0;
+	const struct in6_addr *address = &dial->addresses.items[index];
+	int r;
 
-	if (dial->shared) {
+	/* The inbox marks its port before it listens: it may have begun since the port was looked
+	 * at. */
+	if (network_is_inbox(observer, address, dial->target.port))
+		r = -EACCES;
+	else if (dial->shared)
 		r = join(observer, dial, index);
-		bound_sleep(true);
-	} else {
-		r = lent_stream(observer, &dial->target, &dial->addresses.items[index],
-				dial->attempts[index]);
-		bound_sleep(true); /* for all that is closed from here on */
-	}
+	else
+		r = lent_stream(observer, &dial->target, address, dial->attempts[index]);
+	bound_sleep(true); /* for all that is closed from here on */
 	if (r == 0 && !dial->shared)
 		r = hand_in(observer, &dial->call, dial->number, &dial->copy,
 			    dial->attempts[index]);
+	if (r == 0)
+		named_note(observer, &dial->target, address);
 	/* Ours goes first: the caller must be able to end the connection by closing its own. */
 	close_attempt(observer, dial, index);
 	bound_sleep(false);
@@ -277,7 +304,8 @@ static void try_next(struct observer *observer, struct dial *dial, bool clear)
 {
 	while (dial->tried < dial->addresses.count && count_under_way(dial) < TOGETHER) {
 		size_t index = dial->tried++;
-		int error = try_address(dial, index, /* settle= */ dial->blocking || !clear);
+		int error =
+			try_address(observer, dial, index, /* settle= */ dial->blocking || !clear);
 
 		if (error && error != EINPROGRESS) {
 			dial->error = error;
@@ -336,28 +364,6 @@ static void connect_dial(struct observer *observer, struct dial *dial)
 		try_next(observer, dial, clear);
 }
 
-/* True for an address of this host, however public (loopback aside, which has rules of its own):
- * behind it are the host's services, and its own firewall does not stand before them. The kernel
- * says with which address it would be spoken to; nothing is sent. */
-static bool is_own(const struct in6_addr *address)
-{
-	struct sockaddr_storage there, here = {0};
-	socklen_t length = write_address(address, /* port= */ 9, family_of(address), &there),
-		  room = sizeof(here);
-	_cleanup_close_ int fd = socket(there.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct in6_addr own;
-
-	if (address_range(address) == RANGE_LOOPBACK || fd < 0 ||
-	    connect(fd, (struct sockaddr *)&there, length) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&here, &room) < 0)
-		return false; /* then it is not reached either */
-	if (here.ss_family == AF_INET6)
-		own = ((struct sockaddr_in6 *)&here)->sin6_addr;
-	else
-		own = address_map(&((struct sockaddr_in *)&here)->sin_addr);
-	return IN6_ARE_ADDR_EQUAL(&own, address) || address_range(&own) == RANGE_LOOPBACK;
-}
-
 static bool is_listed_itself(const struct observer *observer, const struct in6_addr *address,
 			     uint16_t port)
 {
@@ -370,7 +376,7 @@ static bool may_lead_to(const struct observer *observer, const struct target *ta
 {
 	return network_judge_address(observer, address, target->port, /* named= */ *target->name) ==
 		       HOST_ALLOWED &&
-	       (is_listed_itself(observer, address, target->port) || !is_own(address));
+	       (is_listed_itself(observer, address, target->port) || !address_is_own(address));
 }
 
 bool network_may_reach(const struct observer *observer, const struct target *target,
@@ -431,7 +437,7 @@ static void refuse_address(struct observer *observer, struct dial *dial,
 	if (denied && range != RANGE_NOWHERE)
 		snprintf(warning, sizeof(warning), "denied by the list of hosts: %s",
 			 dial->target.literal);
-	else if (is_own(address))
+	else if (address_is_own(address))
 		snprintf(warning, sizeof(warning),
 			 "network: %s is an address of this host and must be listed itself",
 			 dial->target.literal);
@@ -639,5 +645,6 @@ void dial_done(struct observer *observer)
 		drop(observer, observer->dials);
 	lookup_free(observer->lookup);
 	free(observer->winners);
+	free(observer->named);
 	close_fd(&observer->dial_timer);
 }

@@ -90,7 +90,8 @@ void network_refuse(struct observer *observer, const struct seccomp_notif *call,
 	ledger_add_target(denial, target_host(target), target->literal, target->port, protocol);
 	if (denial && observer->settling)
 		denial->answer = (char *)observer->settling;
-	answer(observer, call->id, EACCES);
+	if (warden_agrees(observer, denial))
+		answer(observer, call->id, EACCES);
 }
 
 /* A connect on a socket that was handed in before: it keeps the target that it was given. Once it
@@ -197,6 +198,7 @@ void serve_internet(struct observer *observer, const struct seccomp_notif *call,
 	} else if (target_is_inside(&target) && sends) {
 		answer_continue(observer, call->id);
 	} else if (target_is_inside(&target)) {
+		witness_tell(observer, (pid_t)call->pid, "connect", target.object);
 		connect_loopback(observer, call, trap, fd, host, &target, address, length);
 		return;
 	} else if (!sends && probe_is_one(&target)) {
@@ -208,6 +210,7 @@ void serve_internet(struct observer *observer, const struct seccomp_notif *call,
 		if (access == HOST_ALLOWED) {
 			if (observer->terms.count > 0 && !is_listed(observer, &target))
 				terms_use_target(observer, &target, call->id);
+			witness_tell(observer, (pid_t)call->pid, "connect", target.object);
 			dial_start(observer, call, trap, fd, &target, address, length);
 			return;
 		}

@@ -42,7 +42,22 @@ void probe_forget(struct observer *observer, const struct target *target);
 /* What is left at the end was meant. */
 void probe_note(struct observer *observer);
 
-/* dial.c: the target was allowed; it is looked up, connected to and handed in as the caller's fd.
+/* inbox.c: true of the port that ward's own inbox listens on, by an address that leads there.
+ * Whoever reached it could try to answer his own questions, so nobody can permit that. */
+bool network_is_inbox(const struct observer *observer, const struct in6_addr *address,
+		      uint16_t port);
+/* The same for an address as a caller wrote it. */
+bool network_leads_to_inbox(const struct observer *observer, const struct sockaddr *address,
+			    socklen_t length);
+/* A connect in the host's network, where that is the sandbox's own: to all but the inbox. Takes
+ * ownership of fd. */
+void network_connect_host(struct observer *observer, const struct seccomp_notif *call, int fd,
+			  const struct sockaddr *address, socklen_t length);
+
+/* dial.c: true for an address of this host, however public (loopback aside, which has rules of its
+ * own). */
+bool address_is_own(const struct in6_addr *address);
+/* The target was allowed; it is looked up, connected to and handed in as the caller's fd.
  * Or, with datagrams, relayed. asked: as the caller wrote the address. Takes ownership of fd. */
 void dial_start(struct observer *observer, const struct seccomp_notif *call,
 		const struct trap *trap, int fd, const struct target *target,
@@ -70,6 +85,10 @@ void lent_datagrams(struct observer *observer, const struct target *target,
 /* Closes all that nothing permits any more. False where that could not be done. */
 bool lent_recall(struct observer *observer);
 void lent_done(struct observer *observer);
+
+/* named.c: the name that led to this address is kept for whoever looks at the run. */
+void named_note(struct observer *observer, const struct target *target,
+		const struct in6_addr *address);
 
 /* handin.c: options that were set on the caller's socket, on ours. */
 void copy_options(int from, int to, int family);

@@ -93,7 +93,7 @@ void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 		serve_internet(observer, call, trap, fd, &address.any, length);
 		return;
 	} else if (trap->kind == TRAP_CONNECT) {
-		perform_connect(observer, call, fd, -1, &address.any, length);
+		network_connect_host(observer, call, fd, &address.any, length);
 		return;
 	} else if (trap->kind == TRAP_BIND && observer->observed->own_network) {
 		/* Let go on, it could be done to a socket that was handed in and failed: a port of

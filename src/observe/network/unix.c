@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sockets of AF_UNIX: the sandbox's own are free, the host's are named one by one. */
 #include "network.h"
+#include "../../base/own_sockets.h"
 #include "../../base/path.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@
 enum { BOUND_MOST = 500 };
 
 static const char rule_unix[] = "default: no sockets of the host";
+static const char rule_own[] = "never: ward's own sockets";
 
 /* Services that the C library asks for hosts, users and groups before it looks into its files, and
  * does well without. No program chose to, so that a refusal would tell nobody anything; and they
@@ -82,7 +84,8 @@ static bool was_bound_inside(const struct observer *observer, const struct stat 
 }
 
 /* The host's socket at that path, if the permissions name it: an O_PATH fd; -1 none there, -2 there
- * and not allowed. */
+ * and not allowed, -3 one of ward's own, which no permission opens: behind it a command's own
+ * questions are answered. */
 static int allowed_host_socket(const struct observer *observer, const char *path,
 			       char real[static PATH_MAX])
 {
@@ -99,6 +102,8 @@ static int allowed_host_socket(const struct observer *observer, const char *path
 	real[MAX(length, 0)] = '\0';
 	if (real[0] != '/') /* by a number, and that one of ours */
 		return -1;
+	if (!(observer->observed->unchecked & CHECK_BIT(CHECK_NEVER)) && is_own_socket(real, &st))
+		return -3;
 	for (size_t i = 0; i < observer->observed->sockets->count; i++)
 		if (strcmp(observer->observed->sockets->items[i], real) == 0)
 			return STEAL_FD(fd);
@@ -140,6 +145,7 @@ void connect_unix(struct observer *observer, const struct seccomp_notif *call,
 	}
 	if (r == 0 && found.exists && S_ISSOCK(found.st.st_mode) &&
 	    (is_private(observer, found.path) || was_bound_inside(observer, &found.st))) {
+		witness_tell(observer, (pid_t)call->pid, "unix", found.path);
 		perform_connect(observer, call, fd, found.fd, (const struct sockaddr *)address,
 				length);
 		return;
@@ -152,10 +158,13 @@ void connect_unix(struct observer *observer, const struct seccomp_notif *call,
 		answer(observer, call->id, ENOMEM);
 	} else if (host >= 0) {
 		terms_use_socket(observer, real, call->id);
+		witness_tell(observer, (pid_t)call->pid, "unix", real);
 		close_fd(&found.fd);
 		perform_connect(observer, call, fd, host, (const struct sockaddr *)address, length);
 		return;
-	} else if (host == -2 && is_name_service(real))
+	} else if (host == -3)
+		refuse(observer, call, trap, "unix", real, rule_own, EACCES);
+	else if (host == -2 && is_name_service(real))
 		answer(observer, call->id, ENOENT); /* as if it did not run */
 	else if (host == -2 &&
 		 wish_add(observer, call, trap,

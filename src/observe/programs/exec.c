@@ -80,18 +80,48 @@ static void report(struct observer *observer, const char *real, const char *why)
 		list_add(unsealed, buffer_text(&text));
 }
 
-static void judge_as(const struct observer *observer, const char *path, const char *real,
-		     const struct list *words, size_t first, const char *text,
-		     struct judged *judged)
+/* A start that is held against the rules. */
+struct trial {
+	const struct observer *observer;
+	pid_t tid;
+	const char *text;
+	char directory[PATH_MAX]; /* that it is started in; "": not known */
+	struct judged judged;
+};
+
+/* directory: NULL where it is the thread's own. */
+static void trial_begin(struct trial *trial, const struct observer *observer, pid_t tid,
+			const char *directory, const char *text)
 {
-	const struct programs *programs = observer->observed->programs;
+	char link[64];
+	ssize_t length;
+
+	*trial = (struct trial){.observer = observer, .tid = tid, .text = text};
+	snprintf(link, sizeof(link), "/proc/%d/cwd", tid);
+	if (directory)
+		snprintf(trial->directory, sizeof(trial->directory), "%s", directory);
+	else if ((length = readlink(link, trial->directory, PATH_MAX - 1)) <= 0 ||
+		 trial->directory[0] != '/')
+		trial->directory[0] = '\0';
+	else
+		trial->directory[length] = '\0';
+}
+
+static void judge_as(struct trial *trial, const char *path, const char *real,
+		     const struct list *words, size_t first)
+{
+	const struct programs *programs = trial->observer->observed->programs;
 	const struct list argv = {.items = words->items + first, .count = words->count - first};
-	const struct started started = {.path = path, .real = real, .argv = &argv, .text = text};
+	const struct started started = {.path = path,
+					.real = real,
+					.argv = &argv,
+					.text = trial->text,
+					.directory = *trial->directory ? trial->directory : NULL};
 	const char *rule = NULL;
 	enum program_word word = programs->judge(programs->data, &started, &rule);
 
-	if (word > judged->word)
-		*judged = (struct judged){word, rule};
+	if (word > trial->judged.word)
+		trial->judged = (struct judged){word, rule};
 }
 
 /* ld.so, which runs the program that it is told to. */
@@ -103,9 +133,10 @@ static bool is_loader(const char *path)
 }
 
 /* Which of its words is the program depends on options that its versions differ in: any may be. */
-static void judge_loaded(const struct observer *observer, pid_t tid, const struct list *words,
-			 const char *text, struct judged *judged)
+static void judge_loaded(struct trial *trial, const struct list *words)
 {
+	const struct observer *observer = trial->observer;
+
 	for (size_t i = 1; i < MIN(words->count, (size_t)LOADED_MOST); i++) {
 		const char *word = words->items[i];
 		struct found found;
@@ -113,11 +144,12 @@ static void judge_loaded(const struct observer *observer, pid_t tid, const struc
 
 		if (word[0] == '-')
 			continue;
-		if (caller_find(observer->observed->root, tid, AT_FDCWD, word, true, &found) == 0) {
+		if (caller_find(observer->observed->root, trial->tid, AT_FDCWD, word, true,
+				&found) == 0) {
 			exists = found.exists;
 			close(found.fd);
 		}
-		judge_as(observer, word, exists ? found.path : word, words, i, text, judged);
+		judge_as(trial, word, exists ? found.path : word, words, i);
 	}
 }
 
@@ -125,32 +157,33 @@ static void judge_loaded(const struct observer *observer, pid_t tid, const struc
 static struct judged judge_program(const struct observer *observer, pid_t tid,
 				   const struct program *program, const char *text)
 {
-	struct judged judged = {PROGRAM_FREE, NULL};
 	size_t before = program->words.count - program->argv.count + 1;
+	struct trial trial;
 
-	judge_as(observer, program->path, program->real, &program->argv, 0, text, &judged);
+	trial_begin(&trial, observer, tid, program->directory, text);
+	judge_as(&trial, program->path, program->real, &program->argv, 0);
 	for (size_t i = 0; program->scripts.count && i < before; i++) {
 		const char *word = program->words.items[i];
 
 		if (word[0] != '-')
-			judge_as(observer, word, i == 0 ? program->image : word, &program->words, i,
-				 text, &judged);
+			judge_as(&trial, word, i == 0 ? program->image : word, &program->words, i);
 	}
 	if (is_loader(program->image))
-		judge_loaded(observer, tid, &program->words, text, &judged);
-	return judged;
+		judge_loaded(&trial, &program->words);
+	return trial.judged;
 }
 
 const char *exec_refuses(struct observer *observer, pid_t pid, const char *exe,
 			 const struct list *argv)
 {
-	struct judged judged = {PROGRAM_FREE, NULL};
 	_cleanup_free_ char *text = exec_text(exe, argv);
+	struct trial trial;
 
-	judge_as(observer, exe, exe, argv, 0, text, &judged);
-	judge_loaded(observer, pid, argv, text, &judged); /* whatever it is, it may run another */
-	if (judged.word == PROGRAM_ASK || judged.word == PROGRAM_DENY)
-		return judged.rule;
+	trial_begin(&trial, observer, pid, /* directory= */ NULL, text);
+	judge_as(&trial, exe, exe, argv, 0);
+	judge_loaded(&trial, argv); /* whatever it is, it may run another */
+	if (trial.judged.word == PROGRAM_ASK || trial.judged.word == PROGRAM_DENY)
+		return trial.judged.rule;
 	report(observer, exe,
 	       "this machine runs files by it that ward does not know (binfmt_misc)");
 	return NULL;
@@ -183,6 +216,7 @@ static int read_of_init(struct observer *observer, const struct seccomp_notif *c
 	_cleanup_list_ struct list argv = {0};
 	bool by_shell = call->data.args[3] & INIT_BY_SHELL;
 	const char *path;
+	int r;
 
 	if (candidate >= programs->candidates->count)
 		return -EINVAL;
@@ -193,8 +227,10 @@ static int read_of_init(struct observer *observer, const struct seccomp_notif *c
 	}
 	for (size_t i = by_shell; i < programs->argv->count; i++)
 		list_add(&argv, programs->argv->items[i]);
-	return program_find(observer, (pid_t)call->pid, by_shell ? SHELL_OF_SCRIPTS : path, &argv,
-			    program);
+	r = program_find(observer, (pid_t)call->pid, by_shell ? SHELL_OF_SCRIPTS : path, &argv,
+			 program);
+	program->directory = programs->directory;
+	return r;
 }
 
 /* What could not be looked at is refused; what the kernel would not run fails as it would there. */
@@ -251,6 +287,10 @@ static void go_on(struct observer *observer, const struct seccomp_notif *call,
 	char status[64];
 
 	if (r == 0) {
+		if (observer->observed->witness) {
+			object = exec_short_text(program->real, &program->argv);
+			witness_tell(observer, (pid_t)call->pid, "exec", object);
+		}
 		answer_continue(observer, call->id);
 	} else if (r == -EAGAIN) {
 		answer(observer, call->id, EAGAIN);
@@ -291,6 +331,7 @@ void serve_exec(struct observer *observer, const struct seccomp_notif *call,
 		return;
 	}
 	if (of_init) { /* nobody is inside who could change anything */
+		observer->renewed.waiting = false;
 		answer_continue(observer, call->id);
 		return;
 	}

@@ -12,13 +12,14 @@
 struct observer;
 
 struct program {
-	char path[PATH_MAX];  /* as the kernel will call it; a file by its fd is /dev/fd/N */
-	char real[PATH_MAX];  /* the file itself, as it is seen in the sandbox */
-	struct list argv;     /* as the call says; never empty */
-	char image[PATH_MAX]; /* what is loaded: the file itself, or the interpreter of a script */
-	struct stat loaded;   /* the same as an object */
-	struct list words;    /* its argv by then: the interpreters and the script come first */
-	struct list scripts;  /* the files on the way to it, the first one named first */
+	char path[PATH_MAX];   /* as the kernel will call it; a file by its fd is /dev/fd/N */
+	char real[PATH_MAX];   /* the file itself, as it is seen in the sandbox */
+	struct list argv;      /* as the call says; never empty */
+	char image[PATH_MAX];  /* what is loaded: the file itself, or the interpreter of a script */
+	struct stat loaded;    /* the same as an object */
+	struct list words;     /* its argv by then: the interpreters and the script come first */
+	struct list scripts;   /* the files on the way to it, the first one named first */
+	const char *directory; /* that it is started in; NULL: the thread's own. Borrowed */
 	bool closed;  /* one of them cannot be read, and once loaded neither can the process */
 	bool unknown; /* no format that ward knows: the machine may have an interpreter for it */
 };

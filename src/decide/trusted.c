@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which project files are believed: STATE/trusted, a line for each directory with the hash of its
  * file as it was when the user said so. */
-#include "layer.h"
+#include "load.h"
 #include "../base/buffer.h"
 #include "../base/io.h"
 #include "../base/path.h"
@@ -161,31 +161,29 @@ static int real_directory(const char *directory, char ret_real[static PATH_MAX],
 
 int policy_trust(const char *state, const char *directory, struct error **ret_error)
 {
-	struct policy_places places = {.workspace = directory, .uid = geteuid()};
+	struct policy_places places = {
+		.workspace = directory, .uid = geteuid(), .home = getenv("HOME")};
 	_cleanup_free_ char *path = NULL, *text = NULL, *line = NULL;
+	_cleanup_sources_ struct sources sources = {0};
 	char real[PATH_MAX], hash[HASH_TEXT];
 	struct stamp stamp = {0};
-	struct layer *layer = NULL;
 	size_t length = 0;
-	bool trusted;
 	int r = real_directory(directory, real, ret_error);
 
 	if (r < 0)
 		return r;
+	places.workspace = real;
 	path = path_resolve(real, NULL, PROJECT_FILE);
-	r = place_read(&places, PLACE_PROJECT, path, &stamp, &trusted, &text, &length, ret_error);
+	/* Only what makes sense is worth believing. */
+	r = sources_read(&places, PLACE_PROJECT, path, &sources, &stamp, ret_error);
 	free(stamp.path);
 	if (r < 0)
 		return r;
-	if (r == 0) {
+	if (sources.count == 0) {
 		fail(ret_error, E_POLICY, "there is no %s in %s", PROJECT_FILE, real);
 		return error_hint(ret_error, "name the directory of the project");
 	}
-	/* Only what makes sense is worth believing. */
-	r = layer_parse(text, length, path, /* walls= */ NULL, getenv("HOME"), &layer, ret_error);
-	layer_free(layer);
-	if (r < 0)
-		return r;
+	text = sources_text(&sources, &length);
 	hash_text(text, length, hash);
 	if (asprintf(&line, "%s %s", hash, real) < 0)
 		abort();

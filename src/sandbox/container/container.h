@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The container level: the same permissions, carried out by an OCI runtime.
+ *
+ *   ward (supervisor)
+ *     +-- engine: ward's own child, in a user and a mount namespace of its own. It makes the tree
+ * as |   for the restricted level, masks and writable parts included, makes the container's root |
+ * of it, writes the bundle, and becomes the runtime
+ *     +---- runtime (crun, runc): namespaces, /proc, /dev, capabilities, seccomp
+ *             +-- pid 1: ward again, which adds limits, Landlock and the filter that tells, hands
+ *                 the supervisor what it needs, and starts the command
+ *
+ * All that the engine makes lies in memory that only its mount namespace has: when the last process
+ * of a container is gone, however it went, nothing of it is left. */
+#pragma once
+
+#include "../sandbox.h"
+#include "../stage.h"
+
+/* The fds that the runtime hands on to pid 1, from the third on. */
+enum contained_fd {
+	CONTAINED_CONTROL = 3,
+	CONTAINED_LETTER,
+	CONTAINED_PROGRAM, /* ward itself */
+	CONTAINED_STDIO,   /* and two more */
+	CONTAINED_CACHE_LOCK = CONTAINED_STDIO + 3,
+	CONTAINED_END,
+};
+
+/* Where the engine keeps what the runtime works with. */
+#define CONTAINER_ROOT	 "/run/rootfs"
+#define CONTAINER_BUNDLE "/run/bundle"
+#define CONTAINER_STATE	 "/run/state"
+
+/* The file of a runtime by its name, as the system has it; NULL: there is none. Caller frees. */
+char *container_find_runtime(const char *name);
+
+/* Whether it takes the filter as a program beside the names of calls. */
+bool runtime_takes_program(const char *runtime);
+/* Whether it must be root inside. A plain user has one number, which is root's then: pid 1 makes
+ * one more user namespace, in which it is its own again. */
+bool runtime_is_root(const char *runtime);
+
+/* The walls that the runtime builds, of those that are wanted. */
+unsigned container_walls(const struct ground *ground);
+
+/* Who the bundle says it is for, besides what the sandbox says. Borrowed, each may be NULL. */
+struct bundle_labels {
+	const char *run, *agent, *session;
+	const char *apparmor, *selinux; /* asked for by name */
+};
+/* Whether this machine has what was asked for by name. */
+int bundle_check(const struct bundle_labels *labels, struct error **ret_error);
+/* The text of config.json; the caller frees. */
+char *bundle_write(const struct ground *ground, const struct sandbox *sandbox,
+		   const struct bundle_labels *labels);
+
+/* In the engine, before anything is masked: the directory that becomes the root, -1 where that is
+ * the tree itself, -2 on failure. */
+int engine_open_root(const struct sandbox *sandbox, struct failure *failure);
+/* When tree and masks stand: the container's root, bundle and state. Closes root. */
+int engine_prepare(const struct sandbox *sandbox, int root, struct failure *failure);
+/* The container's root out of a directory: a layer in memory over it, which alone is written for
+ * places to mount on; and in it what the permissions show of the host, masks included. */
+int root_assemble(const struct sandbox *sandbox, int root, struct failure *failure);
+/* Clones what is mounted there later, before /run is covered. */
+int root_collect(const struct sandbox *sandbox, bool whole, struct failure *failure);
+/* Puts it in place below CONTAINER_ROOT. */
+int root_attach(struct failure *failure);
+/* The engine becomes the runtime. Returns only on failure. */
+int engine_become(const struct sandbox *sandbox, int control, int letter, int program, int errors,
+		  struct failure *failure);
+/* ward's own file, as it is seen in the tree that was made: read-only. */
+int engine_open_program(void);
+
+/* The other side of what pid 1 of a container hands over. Fills *ret_report, whose fds are ours
+ * then, and who pid 1 is to us; 0 where it is gone. -1 where nothing came. */
+int container_receive(int control, struct build_report *ret_report, int *ret_pidfd,
+		      pid_t *ret_leader);
+/* Pid 1 of a container, as it was started by the runtime. */
+_Noreturn void container_inside(void);

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unpacking images into ward's state: STORE/DIGEST is a finished one, STORE/.new-XXXXXX one that is
+ * being made, whose maker holds a lock on it. */
+#include "archive.h"
+#include "image.h"
+#include "../../base/io.h"
+#include "../../sys/kernel.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MANIFEST_MOST = 4 << 20, INDEXES_MOST = 4 };
+
+int image_room_make(const char *store, struct image_room *making, struct error **ret_error)
+{
+	unsigned char random[6];
+	char text[13];
+
+	*making = (struct image_room){.store = -1, .directory = -1};
+	making->store = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	randombytes_buf(random, sizeof(random));
+	sodium_bin2hex(text, sizeof(text), random, sizeof(random));
+	snprintf(making->name, sizeof(making->name), ".new-%s", text);
+	if (making->store < 0 || mkdirat(making->store, making->name, 0700) < 0)
+		return fail_errno(ret_error, E_ENGINE, errno, "making room for images in %s",
+				  store);
+	making->directory = openat(making->store, making->name,
+				   O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (making->directory < 0 || flock(making->directory, LOCK_EX) < 0)
+		return fail_errno(ret_error, E_ENGINE, errno, "making room for images in %s",
+				  store);
+	return 0;
+}
+
+void image_room_done(struct image_room *making)
+{
+	if (*making->name && making->store >= 0)
+		(void)remove_tree(making->store, making->name);
+	close_fd(&making->directory);
+	close_fd(&making->store);
+}
+
+/* A blob of a layout, whose name is its digest. */
+static int open_blob(int layout, const char *digest)
+{
+	char path[96];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "blobs/sha256/%s", digest);
+	fd = openat(layout, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+		close_fd(&fd);
+		errno = EINVAL;
+	}
+	return fd;
+}
+
+static int read_blob(int layout, const char *digest, char **ret_text, size_t *ret_length,
+		     struct error **ret_error)
+{
+	unsigned char hash[crypto_hash_sha256_BYTES];
+	char path[96], found[65];
+	int r;
+
+	snprintf(path, sizeof(path), "blobs/sha256/%s", digest);
+	r = read_file(layout, path, MANIFEST_MOST, ret_text, ret_length);
+	if (r < 0)
+		return fail_errno(ret_error, E_INPUT, -r, "the image has no %s", path);
+	crypto_hash_sha256(hash, (unsigned char *)*ret_text, *ret_length);
+	sodium_bin2hex(found, sizeof(found), hash, sizeof(hash));
+	if (strcmp(found, digest) == 0)
+		return 0;
+	free(*ret_text);
+	*ret_text = NULL;
+	fail(ret_error, E_INPUT, "a part of the image is not what its name says: %s", path);
+	return error_hint(ret_error, "get the image again");
+}
+
+/* From the index to the manifest for this machine; *ret_digest: its own. */
+static int find_manifest(int layout, char ret_digest[static 65],
+			 struct image_manifest *ret_manifest, struct error **ret_error)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	int r = read_file(layout, "index.json", MANIFEST_MOST, &text, &length);
+
+	if (r < 0)
+		return fail_errno(ret_error, E_INPUT, -r, "the image has no index.json");
+	for (int i = 0; i < INDEXES_MOST; i++) {
+		if ((r = image_read_manifest(text, length, ret_manifest, ret_error)) < 0)
+			return r;
+		if (!*ret_manifest->manifest)
+			return 0;
+		strcpy(ret_digest, ret_manifest->manifest);
+		free(text);
+		text = NULL;
+		if ((r = read_blob(layout, ret_digest, &text, &length, ret_error)) < 0)
+			return r;
+	}
+	return fail(ret_error, E_INPUT, "the image's indexes lead nowhere");
+}
+
+char *image_find(const char *store, const char *digest)
+{
+	struct stat st;
+	char *path;
+
+	if (asprintf(&path, "%s/%s", store, digest) < 0)
+		abort();
+	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* Under its name; another may have been faster, with the same. */
+static int finish(struct image_room *making, const char *store, const char *digest, char **ret_root,
+		  struct error **ret_error)
+{
+	if (renameat(making->store, making->name, making->store, digest) == 0)
+		making->name[0] = '\0';
+	else if (errno != ENOTEMPTY && errno != EEXIST)
+		return fail_errno(ret_error, E_ENGINE, errno, "keeping the image %s", digest);
+	*ret_root = image_find(store, digest);
+	return *ret_root ? 0 : fail(ret_error, E_ENGINE, "the image %s is not there", digest);
+}
+
+static int unpack_layout(int layout, const char *store, char **ret_root, struct error **ret_error)
+{
+	struct image_room making = {.store = -1, .directory = -1};
+	struct image_manifest manifest = {0};
+	char digest[65] = "";
+	int r = find_manifest(layout, digest, &manifest, ret_error);
+
+	if (r == 0 && !*digest)
+		r = fail(ret_error, E_INPUT, "the image's index.json is no index");
+	if (r == 0 && (*ret_root = image_find(store, digest))) {
+		list_done(&manifest.layers);
+		return 0;
+	}
+	if (r == 0)
+		r = image_room_make(store, &making, ret_error);
+	for (size_t i = 0; r == 0 && i < manifest.layers.count; i++) {
+		_cleanup_close_ int blob = open_blob(layout, manifest.layers.items[i]);
+
+		r = blob < 0 ? fail_errno(ret_error, E_INPUT, errno, "the image has no layer %s",
+					  manifest.layers.items[i])
+			     : layer_unpack(blob, making.directory, /* whiteouts= */ true,
+					    manifest.layers.items[i], ret_error);
+	}
+	if (r == 0)
+		r = finish(&making, store, digest, ret_root, ret_error);
+	list_done(&manifest.layers);
+	image_room_done(&making);
+	return r;
+}
+
+/* As docker saved images before it knew of layouts, and as podman does where nothing is said. */
+static int unpack_saved(int saved, const char *store, const char *digest, char **ret_root,
+			struct error **ret_error)
+{
+	struct image_room making = {.store = -1, .directory = -1};
+	struct image_manifest manifest = {0};
+	struct list files = {0};
+	int r = image_read_saved(saved, &files, &manifest, ret_error);
+
+	if (r == 0)
+		r = image_room_make(store, &making, ret_error);
+	for (size_t i = 0; r == 0 && i < files.count; i++) {
+		_cleanup_close_ int layer =
+			sys_openat2(saved, files.items[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+				    RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+
+		r = layer < 0 ? fail_errno(ret_error, E_INPUT, errno, "the image has no layer %s",
+					   files.items[i])
+			      : layer_unpack(layer, making.directory, /* whiteouts= */ true,
+					     manifest.layers.items[i], ret_error);
+	}
+	if (r == 0)
+		r = finish(&making, store, digest, ret_root, ret_error);
+	list_done(&files);
+	list_done(&manifest.layers);
+	image_room_done(&making);
+	return r;
+}
+
+/* Of the file as it lies there. */
+static int hash_file(int fd, char ret_digest[static 65], struct error **ret_error)
+{
+	struct archive *archive = archive_open(fd);
+	int r = archive_end(archive, ret_digest, ret_error);
+
+	archive_free(archive);
+	return r;
+}
+
+/* An archive holds a layout, or the tree itself. */
+static int unpack_archive(int fd, const char *store, char **ret_root, struct error **ret_error)
+{
+	struct image_room making = {.store = -1, .directory = -1};
+	char digest[65];
+	int r;
+
+	if ((r = hash_file(fd, digest, ret_error)) < 0)
+		return r;
+	if ((*ret_root = image_find(store, digest)))
+		return 0;
+	r = image_room_make(store, &making, ret_error);
+	if (r == 0)
+		r = layer_unpack(fd, making.directory, /* whiteouts= */ false, digest, ret_error);
+	if (r == 0 && faccessat(making.directory, "oci-layout", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		r = unpack_layout(making.directory, store, ret_root, ret_error);
+	else if (r == 0 && image_is_saved(making.directory))
+		r = unpack_saved(making.directory, store, digest, ret_root, ret_error);
+	else if (r == 0)
+		r = finish(&making, store, digest, ret_root, ret_error);
+	image_room_done(&making);
+	return r;
+}
+
+int image_open(const char *path, const char *store, char **ret_root, struct error **ret_error)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fail_errno(ret_error, E_INPUT, errno, "the image %s", path);
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return fail(ret_error, E_INPUT, "the image %s is neither a layout nor an archive",
+			    path);
+	if ((r = make_directories(store, 0700)) < 0)
+		return fail_errno(ret_error, E_ENGINE, -r, "making %s", store);
+	image_sweep(store);
+	r = S_ISDIR(st.st_mode) ? unpack_layout(fd, store, ret_root, ret_error)
+				: unpack_archive(fd, store, ret_root, ret_error);
+	if (r < 0)
+		error_wrap(ret_error, "the image %s", path);
+	return r;
+}
+
+void image_sweep(const char *store)
+{
+	int top = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *list = top >= 0 ? fdopendir(top) : NULL;
+	struct dirent *entry;
+
+	while (list && (entry = readdir(list))) {
+		int fd;
+
+		if (strncmp(entry->d_name, ".new-", 5) != 0)
+			continue;
+		fd = openat(top, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			(void)remove_tree(top, entry->d_name);
+		close_fd(&fd);
+	}
+	if (list)
+		closedir(list);
+	else
+		close_fd(&top);
+}

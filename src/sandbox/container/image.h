@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Images: an OCI layout, as a directory or as an archive, or an archive of a tree; unpacked once
+ * and kept in ward's state. */
+#pragma once
+
+#include "../../base/error.h"
+#include "../../base/list.h"
+
+/* The directory of the unpacked image, below store; made where it is not there yet. Caller frees.
+ */
+int image_open(const char *path, const char *store, char **ret_root, struct error **ret_error);
+/* The same by a reference, which podman or docker of this machine knows; home: whose they are. */
+int image_fetch(const char *reference, const char *home, const char *store, char **ret_root,
+		struct error **ret_error);
+/* One that is there already, whole; NULL: it is not. Caller frees. */
+char *image_find(const char *store, const char *digest);
+/* A directory of the store for what is not finished, gone with whoever makes it. */
+struct image_room {
+	int store;
+	char name[32]; /* of the new directory; "": none is being made */
+	int directory; /* itself, locked */
+};
+int image_room_make(const char *store, struct image_room *ret_room, struct error **ret_error);
+void image_room_done(struct image_room *room);
+/* Removes what was begun and never finished, by whoever was killed. */
+void image_sweep(const char *store);
+
+/* What an index or a manifest says: the digest (sha256, in hex) of the manifest for this machine,
+ * or of each layer in order; whichever it is of. Reads any text. */
+struct image_manifest {
+	char manifest[65]; /* of an index; "": it is a manifest */
+	struct list layers;
+};
+/* Of an archive as `docker save` makes it, unpacked there: the layers' files, and their digests. */
+bool image_is_saved(int saved);
+int image_read_saved(int saved, struct list *ret_files, struct image_manifest *ret_manifest,
+		     struct error **ret_error);
+int image_read_manifest(const char *text, size_t length, struct image_manifest *ret_manifest,
+			struct error **ret_error);

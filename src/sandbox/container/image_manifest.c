@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading an image's index and manifest. */
+#include "image.h"
+#include "../../base/io.h"
+#include "../../sys/kernel.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LAYERS_MOST = 256, TEXT_MOST = 4 << 20 };
+
+static int wrong(json_t *object, struct error **ret_error, const char *why)
+{
+	json_decref(object);
+	return fail(ret_error, E_INPUT, "the image cannot be read: %s", why);
+}
+
+/* 64 digits, or NULL: they become part of a path. */
+static const char *digest_in(const char *text)
+{
+	if (!text || strncmp(text, "sha256:", 7) != 0 || strlen(text + 7) != 64 ||
+	    strspn(text + 7, "0123456789abcdef") != 64)
+		return NULL;
+	return text + 7;
+}
+
+static const char *digest_of(const json_t *descriptor)
+{
+	return digest_in(json_string_value(json_object_get(descriptor, "digest")));
+}
+
+static bool is_for_here(const json_t *descriptor)
+{
+	const json_t *platform = json_object_get(descriptor, "platform");
+	const char *machine = json_string_value(json_object_get(platform, "architecture")),
+		   *system = json_string_value(json_object_get(platform, "os"));
+
+	return !platform || ((!machine || strcmp(machine, "amd64") == 0) &&
+			     (!system || strcmp(system, "linux") == 0));
+}
+
+/* zstd is known to others. */
+static bool is_known_layer(const json_t *descriptor)
+{
+	const char *kind = json_string_value(json_object_get(descriptor, "mediaType"));
+
+	return !kind || !strstr(kind, "zstd");
+}
+
+int image_read_manifest(const char *text, size_t length, struct image_manifest *ret_manifest,
+			struct error **ret_error)
+{
+	json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL),
+	       *manifests = json_object_get(object, "manifests"),
+	       *layers = json_object_get(object, "layers"), *item;
+	struct image_manifest manifest = {0};
+	size_t i;
+
+	if (!json_is_object(object))
+		return wrong(object, ret_error, "its manifest is no JSON object");
+	json_array_foreach (manifests, i, item) {
+		const char *digest = digest_of(item);
+
+		if (!digest || !is_for_here(item))
+			continue;
+		strcpy(manifest.manifest, digest);
+		break;
+	}
+	if (json_is_array(manifests) && !*manifest.manifest)
+		return wrong(object, ret_error, "it has nothing for x86-64 Linux by sha256");
+	if (!json_is_array(manifests) && (!json_is_array(layers) || json_array_size(layers) == 0 ||
+					  json_array_size(layers) > LAYERS_MOST))
+		return wrong(object, ret_error, "it has no layers, or more than 256");
+	if (!*manifest.manifest) {
+		json_array_foreach (layers, i, item) {
+			const char *digest = digest_of(item);
+
+			if (!digest || !is_known_layer(item)) {
+				list_done(&manifest.layers);
+				return wrong(object, ret_error,
+					     "a layer is not named by sha256, or packed by "
+					     "something else than gzip");
+			}
+			list_add(&manifest.layers, digest);
+		}
+	}
+	json_decref(object);
+	*ret_manifest = manifest;
+	return 0;
+}
+
+static json_t *load(int directory, const char *path)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd =
+		path ? sys_openat2(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+				   RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)
+		     : -1;
+	char name[64];
+	size_t length;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	if (fd < 0 || read_file(AT_FDCWD, name, TEXT_MOST, &text, &length) < 0)
+		return NULL;
+	return json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
+}
+
+bool image_is_saved(int saved)
+{
+	json_t *list = load(saved, "manifest.json"), *first = json_array_get(list, 0);
+	bool is = json_is_string(json_object_get(first, "Config")) &&
+		  json_is_array(json_object_get(first, "Layers"));
+
+	json_decref(list);
+	return is;
+}
+
+int image_read_saved(int saved, struct list *ret_files, struct image_manifest *ret_manifest,
+		     struct error **ret_error)
+{
+	json_t *list = load(saved, "manifest.json"), *first = json_array_get(list, 0),
+	       *layers = json_object_get(first, "Layers");
+	json_t *config = load(saved, json_string_value(json_object_get(first, "Config"))),
+	       *digests = json_object_get(json_object_get(config, "rootfs"), "diff_ids");
+	size_t count = json_array_size(layers);
+	const char *why = json_array_size(list) != 1 ? "it holds more than one image"
+			  : count == 0 || count > LAYERS_MOST || json_array_size(digests) != count
+				  ? "it has no layers, or not those that it names"
+				  : NULL;
+
+	for (size_t i = 0; i < count && !why; i++) {
+		const char *file = json_string_value(json_array_get(layers, i)),
+			   *digest = digest_in(json_string_value(json_array_get(digests, i)));
+
+		if (!file || !digest) {
+			why = "a layer is not named by sha256";
+			break;
+		}
+		list_add(ret_files, file);
+		list_add(&ret_manifest->layers, digest);
+	}
+	json_decref(config);
+	return why ? wrong(list, ret_error, why) : (json_decref(list), 0);
+}

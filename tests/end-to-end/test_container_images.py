@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a container's root is made of: a directory, an image's layers, an archive; and what is mounted in it."""
+import gzip
+import hashlib
+import io
+import json
+import os
+import pathlib
+import shutil
+import tarfile
+import time
+
+import pytest
+
+from support import wait_until
+
+pytestmark = pytest.mark.skipif(not shutil.which('crun'), reason='needs crun')
+
+
+def archive(entries, packed=True):
+    """A layer of (name, content or tarfile.TarInfo)."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode='w', format=tarfile.PAX_FORMAT) as tar:
+        for name, content in entries:
+            if isinstance(content, tarfile.TarInfo):
+                content.name = name
+                tar.addfile(content)
+                continue
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            info.mode = 0o755
+            tar.addfile(info, io.BytesIO(content))
+    return gzip.compress(data.getvalue()) if packed else data.getvalue()
+
+
+def whole(path):
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode='w') as tar:
+        tar.add(path, '.')
+    return gzip.compress(data.getvalue())
+
+
+def layout(path, *layers):
+    """An OCI layout of these layers."""
+    blobs = path / 'blobs' / 'sha256'
+    blobs.mkdir(parents=True)
+
+    def blob(data):
+        digest = hashlib.sha256(data).hexdigest()
+        (blobs / digest).write_bytes(data)
+        return {'digest': f'sha256:{digest}', 'size': len(data)}
+
+    manifest = {'schemaVersion': 2, 'config': blob(b'{}'), 'layers': [
+        {'mediaType': 'application/vnd.oci.image.layer.v1.tar+gzip', **blob(layer)} for layer in layers]}
+    index = {'schemaVersion': 2, 'manifests': [
+        {'platform': {'architecture': 's390x', 'os': 'linux'}, 'digest': 'sha256:' + '0' * 64, 'size': 1},
+        {'platform': {'architecture': 'amd64', 'os': 'linux'}, **blob(json.dumps(manifest).encode())}]}
+    (path / 'index.json').write_text(json.dumps(index))
+    (path / 'oci-layout').write_text('{"imageLayoutVersion": "1.0.0"}')
+    return path
+
+
+def saved(path, *layers):
+    """The same as `docker save` wrote it before version 25."""
+    path.mkdir(parents=True)
+    plain = [gzip.decompress(layer) for layer in layers]
+    config = json.dumps({'rootfs': {'type': 'layers', 'diff_ids': ['sha256:' + hashlib.sha256(layer).hexdigest() for layer in plain]}}).encode()
+    name = hashlib.sha256(config).hexdigest() + '.json'
+    (path / name).write_bytes(config)
+    for number, layer in enumerate(plain):
+        (path / str(number)).mkdir()
+        (path / str(number) / 'layer.tar').write_bytes(layer)
+    (path / 'manifest.json').write_text(json.dumps([{'Config': name, 'RepoTags': ['a:1'], 'Layers': [f'{number}/layer.tar' for number in range(len(plain))]}]))
+    return path
+
+
+def pack(path):
+    packed = path.parent / (path.name + '.tar')
+    with tarfile.open(packed, 'w') as tar:
+        tar.add(path, '.')
+    return packed
+
+
+def contained(ward, script, *words):
+    return ward('run', '--level', 'container', *[part for word in words for part in ('--container', word)], '--', 'sh', '-c', script)
+
+
+def test_a_directory_becomes_the_root_and_stays_as_it_is(ward, root):
+    before = sorted(str(path) for path in root.rglob('*'))
+    done = contained(ward, 'cat /etc/os-release; id -u; echo in > made; cat made; touch /etc/new', f'rootfs={root}')
+    assert done.out == f'NAME=small\n{ward.person.uid}\nin\n', done
+    assert 'Permission denied' in done.err or 'Read-only' in done.err
+    assert (ward.work / 'made').exists() and before == sorted(str(path) for path in root.rglob('*'))
+
+
+def test_secrets_of_the_workspace_stay_masked(ward, root):
+    ward.file('.env', 'TOKEN=5ecret')
+    done = contained(ward, 'cat .env', f'rootfs={root}')
+    assert '5ecret' not in done.out + done.err and done.code != 0
+
+
+def above(ward, own):
+    """The directories above the workspace, in a root of others."""
+    for part in pathlib.PurePath(ward.work).parents[-2:0:-1]:
+        (own / str(part)[1:]).mkdir(exist_ok=True)
+        (own / str(part)[1:] / 'theirs').write_text('seen\n')
+    return own / str(pathlib.PurePath(ward.work).parents[-2])[1:]
+
+
+def test_places_are_made_in_what_belongs_to_others(ward, root, place):
+    own = shutil.copytree(root, place / 'own-root', symlinks=True)
+    top = above(ward, own)
+    (own / 'srv').symlink_to(f'{top.name}/srv')
+    before = sorted(str(path) for path in own.rglob('*'))
+    done = contained(ward, f'echo in > made; cat made; cat /{top.name}/theirs {ward.work.parent.parent}/theirs; ls -d /{top.name}/new/place', f'rootfs={own}',
+                     f'mount:/{top.name}/new/place=/usr/share/doc')
+    assert done.code == 0 and done.out == f'in\nseen\nseen\n/{top.name}/new/place\n', done
+    assert (ward.work / 'made').exists() and before == sorted(str(path) for path in own.rglob('*'))
+
+
+def test_a_link_above_the_workspace_is_said(ward, root, place):
+    """What is refused is told of by names, and they would be others."""
+    own = shutil.copytree(root, place / 'own-root', symlinks=True)
+    top = above(ward, own)
+    (own / 'really').mkdir()
+    top.rename(own / 'really' / top.name)
+    top.symlink_to(f'/really/{top.name}')
+    done = contained(ward, 'touch ran', f'rootfs={own}')
+    assert done.code == 125 and f'below a link {ward.work}' in done.err and not (ward.work / 'ran').exists(), done
+
+
+@pytest.mark.parametrize('runtime, run', [('crun', None), ('crun', 'directory'), ('crun', 'link'), ('runc', None)])
+def test_a_secret_that_is_replaced_outside_is_masked_again(ward, root, place, runtime, run):
+    """Whatever /run is in there: the masks are put back from ward's own. Whoever made the mounts."""
+    if not shutil.which(runtime):
+        pytest.skip(f'needs {runtime}')
+    own = shutil.copytree(root, place / 'own-root', symlinks=True)
+    if run == 'link':
+        (own / 'var' / 'run').mkdir(parents=True)
+        (own / 'run').symlink_to('/var/run')
+    elif run:
+        (own / 'run' / 'lock').mkdir(parents=True)
+    path = ward.file('.env', 'TOKEN=5ecret')
+    process = ward.popen('run', '--json', '--level', 'container', '--container', f'rootfs={own}', '--container', f'runtime={runtime}', '--', 'sh', '-c',
+                         'touch begun; while [ ! -e go ]; do :; done; while cat .env 2>/dev/null >&2; do :; done; echo masked; while [ ! -e end ]; do :; done; cat .env')
+    assert wait_until(lambda: (ward.work / 'begun').exists())
+    time.sleep(0.2)  # past the moment from which masks are watched
+    os.replace(ward.file('new', 'TOKEN=5ecret2'), path)
+    ward.file('go')
+    time.sleep(0.2)
+    ward.file('end')
+    result = json.loads(ward.finish(process).out)
+    assert result['error'] is None and result['stdout'] == 'masked\n', result
+    assert any('.env was replaced from outside' in warning for warning in result['sandbox_warnings'])
+
+
+def test_what_is_mounted_is_seen_read_only_with_its_masks(ward, root):
+    data = ward.place / 'data'
+    data.mkdir()
+    (data / 'file').write_text('shown\n')
+    (data / '.env').write_text('TOKEN=5ecret\n')
+    ward.person.own(data, data / 'file', data / '.env')
+    ward.policy(f'sandbox:\n  level: container\n  files: {{deny: [{data}/.env]}}\n  container:\n    rootfs: {root}\n    mounts: {{/srv/data: {data}}}\n')
+    done = ward.sh('cat /srv/data/file; echo x > /srv/data/file; cat /srv/data/.env')
+    assert done.out == 'shown\n' and '5ecret' not in done.err and (data / 'file').read_text() == 'shown\n', done
+
+
+def test_layers_lie_over_each_other(ward, root, place):
+    gone, kept = tarfile.TarInfo(), tarfile.TarInfo()
+    link = tarfile.TarInfo()
+    link.type, link.linkname = tarfile.SYMTYPE, '/etc/os-release'
+    image = layout(place / 'image', whole(root),
+                   archive([('etc/one', b'1'), ('etc/two', b'2'), ('opt/a/b', b'old'), ('opt/a/c', b'old')]),
+                   archive([('etc/.wh.one', gone), ('etc/two', b'second'), ('opt/a/new', b'new'), ('opt/a/.wh..wh..opq', kept), ('etc/link', link)]))
+    script = 'ls /etc/one; cat /etc/two; ls /opt/a; cat /etc/link'
+    done = contained(ward, script, f'image={image}')
+    assert done.out == 'secondnew\nNAME=small\n' and '/etc/one' in done.err, done
+    assert contained(ward, script, f'image={image}').out == done.out
+    packed = place / 'image.tar'
+    with tarfile.open(packed, 'w') as tar:
+        tar.add(image, '.')
+    assert contained(ward, script, f'image={packed}').out == done.out
+
+
+def test_an_archive_of_a_tree_is_one_too(ward, root, place):
+    packed = place / 'tree.tar.gz'
+    packed.write_bytes(whole(root))
+    assert contained(ward, 'cat /etc/os-release', f'image={packed}').out == 'NAME=small\n'
+
+
+def test_an_archive_of_docker_save_is_one(ward, root, place):
+    gone = tarfile.TarInfo()
+    image = pack(saved(place / 'image', whole(root), archive([('etc/one', b'1')]), archive([('etc/.wh.one', gone), ('etc/two', b'2')])))
+    done = contained(ward, 'ls /etc/one; cat /etc/two', f'image={image}')
+    assert done.out == '2' and '/etc/one' in done.err, done
+
+
+@pytest.mark.parametrize('harm, message', [('digest', 'is not what its name says'), ('up', 'has no layer'), ('link', 'has no layer'), ('absolute', 'has no layer'), ('two', 'more than one image')])
+def test_an_archive_of_docker_save_is_not_believed(ward, root, place, harm, message):
+    image = saved(place / 'image', whole(root))
+    manifest = json.loads((image / 'manifest.json').read_text())
+    outside = place / 'outside.tar'
+    shutil.copy(image / '0' / 'layer.tar', outside)
+    if harm == 'digest':
+        (image / '0' / 'layer.tar').write_bytes(gzip.decompress(whole(root / 'etc')))
+    elif harm == 'up':
+        manifest[0]['Layers'] = ['../../../../../../../../' + str(outside)]
+    elif harm == 'absolute':
+        manifest[0]['Layers'] = [str(outside)]
+    elif harm == 'link':
+        (image / '0' / 'layer.tar').unlink()
+        (image / '0' / 'layer.tar').symlink_to(outside)
+    else:
+        manifest *= 2
+    (image / 'manifest.json').write_text(json.dumps(manifest))
+    done = contained(ward, 'echo ran', f'image={pack(image)}')
+    assert done.code == 125 and message in done.err and 'ran' not in done.out, done
+    assert list((ward.state / 'ward' / 'images').iterdir()) == []
+
+
+def test_what_is_not_what_its_name_says_is_refused(ward, root, place):
+    image = layout(place / 'image', whole(root))
+    for blob in (image / 'blobs' / 'sha256').iterdir():
+        if blob.stat().st_size > 100000:
+            blob.write_bytes(whole(root / 'etc'))
+    done = contained(ward, 'echo ran', f'image={image}')
+    assert done.code == 125 and 'is not what its name says' in done.err and 'ran' not in done.out, done
+    assert list((ward.state / 'ward' / 'images').iterdir()) == []
+
+
+@pytest.mark.parametrize('words, message', [
+    (['rootfs=/no/such/place'], 'No such file'),
+    (['image=/no/such/image'], 'No such file'),
+    (['runtime=runsc'], 'there is no runsc on this machine'),
+    (['runtime=kata'], 'there is no kata-runtime on this machine'),
+    (['runtime=podman'], 'runtime'),
+    (['rootfs=/srv', 'image=/x'], 'not both'),
+    (['mount:/data/../etc=/etc'], 'mount'),
+    (['colour=red'], 'containers'),
+])
+def test_what_cannot_be_is_said(ward, words, message):
+    done = contained(ward, 'touch ran', *words)
+    assert done.code == 125 and message in done.err and not (ward.work / 'ran').exists(), done
+
+
+@pytest.mark.parametrize('word, there, message', [
+    ('apparmor=ward-restricted', '/sys/kernel/security/apparmor', 'no AppArmor'), ('selinux=u:r:container_t:s0', '/sys/fs/selinux/enforce', 'no SELinux')])
+def test_a_profile_that_cannot_be_is_said(ward, word, there, message):
+    if os.path.exists(there):
+        pytest.skip('this machine has it')
+    done = contained(ward, 'touch ran', word)
+    assert done.code == 125 and message in done.err and not (ward.work / 'ran').exists(), done
+
+
+@pytest.mark.parametrize('text, where', [
+    ('{runtime: podman}', '3:24'), ('{colour: red}', '3:15'), ('{rootfs: relative}', '3:23'), ('{tmpfs_size: much}', '3:27'), ('{mounts: {data: /srv}}', '3:30')])
+def test_mistakes_in_a_policy_have_their_place(ward, text, where):
+    ward.policy(f'sandbox:\n  level: container\n  container: {text}\n')
+    done = ward.sh('touch ran')
+    assert done.code == 125 and f'ward.yaml:{where}' in done.err and not (ward.work / 'ran').exists(), done
