@@ -84,20 +84,21 @@ static int connect_to(int which)
 	return fd;
 }
 
-/* All that is to be done now; true if there was something. */
-static bool work(void)
+/* What is to be done, waiting for it so long; true if there was something. */
+static bool work(int milliseconds)
 {
 	struct epoll_event events[8];
-	int count = epoll_wait(scene.epoll, events, ELEMENTS(events), 1);
+	int count = epoll_wait(scene.epoll, events, ELEMENTS(events), milliseconds);
 
 	for (int i = 0; i < count; i++)
 		nameserver_serve(scene.nameserver, events[i].data.fd);
 	return count > 0;
 }
 
+/* All of it. On a busy machine a segment takes its time, also over loopback: quiet is what lasts. */
 static void work_off(void)
 {
-	for (int i = 0; i < TRIES && work(); i++)
+	for (int i = 0; i < TRIES && work(20); i++)
 		;
 }
 
@@ -145,7 +146,7 @@ static bool read_whole(int fd, uint8_t *data, size_t length)
 		if (more > 0)
 			got += (size_t)more;
 		else
-			work();
+			work(5);
 	}
 	assert_int_equal(got, length);
 	return true;
@@ -241,7 +242,7 @@ static void test_who_asks_and_never_reads_holds_nobody_up(_unused_ void **state)
 	_cleanup_close_ int fd = connect_to(NAMES_BY_TCP), other = -1;
 	uint8_t framed[66];
 	size_t length = make_framed(1, framed);
-	unsigned asked = 0;
+	unsigned asked = 0, turns = 0;
 
 	for (int quiet = 0; quiet < 3 && asked < 1000000;) {
 		if (write(fd, framed, length) == (ssize_t)length) {
@@ -253,7 +254,9 @@ static void test_who_asks_and_never_reads_holds_nobody_up(_unused_ void **state)
 		}
 	}
 	assert_true(asked > 100 && asked < 1000000);
-	assert_false(work()); /* nor does it spin */
+	for (int i = 0; i < 20; i++)
+		turns += work(5);
+	assert_true(turns < 10); /* nor does it spin: the kernel may yet take a bit more */
 	other = connect_to(NAMES_BY_TCP);
 	ask(other, 9);
 	assert_framed_reply(other, 9);
