@@ -95,7 +95,8 @@ static bool work(int milliseconds)
 	return count > 0;
 }
 
-/* All of it. On a busy machine a segment takes its time, also over loopback: quiet is what lasts. */
+/* All of it. On a busy machine a segment takes its time, also over loopback: quiet is what lasts.
+ */
 static void work_off(void)
 {
 	for (int i = 0; i < TRIES && work(20); i++)
