@@ -21,8 +21,9 @@
 enum {
 	DEPTH = 128,
 	BUFFER = 32 * 1024,
-	CACHE_FROM = 128,      /* directories; below that reading them costs less than a cache */
-	CACHE_STALE_PART = 32, /* write it again when more than one in so many was read anew */
+	CACHE_FROM = 16,       /* directories; below that reading them costs less than a cache */
+	CACHE_STALE_PART = 32, /* write it again when more than one in so many was read anew, */
+	CACHE_STALE_FEW = 8,   /* and more than these: to write it costs as much as to read them */
 	CHECK_EVERY = 64,      /* looks at the clock */
 	SEARCH_CHILDREN = 64,
 };
@@ -487,7 +488,9 @@ static int walk_open(struct walk *walk, struct error **ret_error)
 	memcpy(walk->path, search->top, walk->length);
 	r = visit(walk, known, 0, ret_error);
 	if (r == 0 && walk->caching && walk->count.directories >= CACHE_FROM &&
-	    walk->count.read > (known ? walk->count.directories / CACHE_STALE_PART : 0) &&
+	    walk->count.read >
+		    (known ? MAX(walk->count.directories / CACHE_STALE_PART, CACHE_STALE_FEW)
+			   : 0) &&
 	    walk->records.length < UINT32_MAX)
 		cache_write(search->cache, &walk->key, &walk->records);
 	return r;
