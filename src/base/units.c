@@ -71,17 +71,22 @@ int parse_duration(const char *text, uint64_t *ret_ns, struct error **ret_error)
 	return 0;
 }
 
+int processors_online(void)
+{
+	static int online;
+
+	if (!online)
+		online = MAX((int)sysconf(_SC_NPROCESSORS_ONLN), 1);
+	return online;
+}
+
 int parse_cpu(const char *text, uint64_t *ret_millicpus, struct error **ret_error)
 {
-	static long cpus; /* to ask how many there are takes longer than all the rest */
 	struct unit units[] = {{"%", 0}, {"", 1000}};
 	double value;
 
-	if (strchr(text, '%') && !cpus) {
-		cpus = sysconf(_SC_NPROCESSORS_ONLN);
-		cpus = MAX(cpus, 1);
-	}
-	units[0].factor = 10.0 * (double)cpus;
+	if (strchr(text, '%'))
+		units[0].factor = 10.0 * processors_online();
 	if (parse_with_units(text, units, ELEMENTS(units), 1e9, &value) < 0 || value < 1) {
 		fail(ret_error, E_USAGE, "'%s' is not a share of the CPU", text);
 		return error_hint(ret_error, "write it as 50%% of the machine, or 1.5 CPUs");

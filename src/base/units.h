@@ -9,6 +9,8 @@
 int parse_size(const char *text, uint64_t *ret_bytes, struct error **ret_error);
 /* "30s", "500ms", "5m", "1h", "2d", or plain seconds with a fraction: nanoseconds. */
 int parse_duration(const char *text, uint64_t *ret_ns, struct error **ret_error);
+/* Asked of the machine once: that takes longer than most of what it is wanted for. */
+int processors_online(void);
 /* "50%" of the machine or "1.5" CPUs: thousandths of one CPU. */
 int parse_cpu(const char *text, uint64_t *ret_millicpus, struct error **ret_error);
 int parse_count(const char *text, uint64_t *ret_count, struct error **ret_error);

@@ -13,7 +13,6 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/sysinfo.h>
 
 enum {
 	APART = 64,	/* how often it is then done without */
@@ -47,26 +46,14 @@ static bool meet(pid_t tid, struct meeting *ret_meeting)
 	return true;
 }
 
-/* Whoever was free to run anywhere is free to do so on processors that are added later. */
-static void send_home(pid_t tid, cpu_set_t *home)
-{
-	static int processors;
-
-	if (!processors)
-		processors = get_nprocs_conf();
-	if (CPU_COUNT(home) >= processors)
-		memset(home, 0xff, sizeof(*home));
-	(void)sched_setaffinity(tid, sizeof(*home), home);
-}
-
 static void part(pid_t tid, struct meeting *meeting)
 {
 	cpu_set_t now;
 
 	/* Somebody inside may have moved it meanwhile. */
 	if (sched_getaffinity(tid, sizeof(now), &now) == 0 && CPU_EQUAL(&now, &meeting->place))
-		send_home(tid, &meeting->theirs);
-	send_home(0, &meeting->ours);
+		place_send_home(tid, &meeting->theirs);
+	place_send_home(0, &meeting->ours);
 }
 
 /* Worth it for one that comes again and again, and as long as nobody else wants the processor: then
@@ -136,25 +123,10 @@ bool insert_is_better_met(struct observer *observer)
 	return pace->met;
 }
 
-static bool stay(struct observer *observer)
-{
-	int here = sched_getcpu();
-
-	if (observer->stays || here < 0 || here >= CPU_SETSIZE ||
-	    sched_getaffinity(0, sizeof(observer->home), &observer->home) < 0)
-		return observer->stays;
-	CPU_ZERO(&observer->place);
-	CPU_SET(here, &observer->place);
-	observer->stays = sched_setaffinity(0, sizeof(observer->place), &observer->place) == 0;
-	return observer->stays;
-}
-
 void insert_leave(struct observer *observer)
 {
 	observer->pace.last = 0;
-	if (observer->stays)
-		send_home(0, &observer->home);
-	observer->stays = false;
+	place_leave(&observer->place);
 }
 
 int insert_met(struct observer *observer, const struct seccomp_notif *call, int fd, uint64_t flags)
@@ -164,14 +136,15 @@ int insert_met(struct observer *observer, const struct seccomp_notif *call, int 
 					    .newfd_flags = (uint32_t)(flags & O_CLOEXEC)};
 	pid_t tid = (pid_t)call->pid;
 	cpu_set_t theirs, now;
-	bool met = stay(observer) && sched_getaffinity(tid, sizeof(theirs), &theirs) == 0 &&
-		   sched_setaffinity(tid, sizeof(observer->place), &observer->place) == 0;
+	bool met = place_stay(&observer->place) &&
+		   sched_getaffinity(tid, sizeof(theirs), &theirs) == 0 &&
+		   sched_setaffinity(tid, sizeof(observer->place.here), &observer->place.here) == 0;
 	int number = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
 
 	if (number < 0)
 		number = -errno;
 	if (met && sched_getaffinity(tid, sizeof(now), &now) == 0 &&
-	    CPU_EQUAL(&now, &observer->place))
-		send_home(tid, &theirs);
+	    CPU_EQUAL(&now, &observer->place.here))
+		place_send_home(tid, &theirs);
 	return number;
 }

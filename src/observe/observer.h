@@ -16,8 +16,8 @@
 #include "programs/seal.h"
 #include "terms.h"
 #include "network/resolver.h"
+#include "../sys/place.h"
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -118,8 +118,7 @@ struct observer {
 		uint64_t last;	  /* when the last one was; 0: none of these */
 		uint64_t took[2]; /* by whether it was met */
 	} pace;			  /* of callers that make files */
-	bool stays;		  /* we are bound to one processor, to meet them */
-	cpu_set_t home, place;	  /* where we were before, and are then */
+	struct stay place;	  /* where we stay to meet them */
 	uint64_t unread;	  /* calls whose paths could not be read */
 	uint64_t set_aside;	  /* bytes that fallocate was let go on with */
 	uint64_t own_network; /* the supervisor's own, as SO_NETNS_COOKIE says it; 0: not asked yet

@@ -14,6 +14,7 @@
 #include "../base/io.h"
 #include "../sys/behind.h"
 #include "../sys/kernel.h"
+#include "../sys/place.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -418,6 +419,7 @@ int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct e
 		run_init(ground, rung, control[1], entry.self);
 	if (entry.init < 0)
 		return refused(&entry, ret_error);
+	place_elsewhere(entry.init);
 	entry.leader = entry.init;
 	entry.walls = rung.walls;
 	entry.lost = rung.lost;

@@ -67,3 +67,15 @@ def test_a_processor_that_was_chosen_stays_chosen(ward):
     assert os.sched_getaffinity(0) == {min(all)}
     print('all')'''
     assert works(ward, script) == 'all\n'
+
+
+def test_a_command_may_run_where_its_caller_may(ward):
+    """Its init begins on another processor than ward's own. Nothing of that is left when the command starts."""
+    everywhere = os.sched_getaffinity(0)
+    script = 'import os; print(sorted(os.sched_getaffinity(0)))'
+    try:
+        for chosen in [everywhere] + [{one} for one in sorted(everywhere)[:2]]:
+            os.sched_setaffinity(0, chosen)
+            assert works(ward, script) == f'{sorted(chosen)}\n'
+    finally:
+        os.sched_setaffinity(0, everywhere)
