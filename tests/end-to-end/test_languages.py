@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Languages, browsers and debuggers in the sandbox, as root and as a plain user. What is not installed is skipped; the big ones
-(go, rust, java, chromium) are not installed for the tests."""
+"""Languages, browsers and debuggers in the sandbox, as root and as a plain user. What is not installed is skipped; the
+compilers of go and rust are not installed for the tests."""
 import pytest
 
 from test_programs import needs, works

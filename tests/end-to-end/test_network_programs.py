@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of every day reach what was allowed, as root and as a plain user, with no proxy and no settings of their own. What is
-big (go, rust, java) is not installed for the tests; its tests are skipped without it."""
+"""Programs of every day reach what was allowed, as root and as a plain user, with no proxy and no settings of their own. The
+compilers of go and rust are not installed for the tests; what needs them is skipped without."""
 import subprocess
 
 import pytest
