@@ -73,11 +73,11 @@ int parse_duration(const char *text, uint64_t *ret_ns, struct error **ret_error)
 
 int processors_online(void)
 {
-	static int online;
+	static long online; /* to ask takes reading a file */
 
-	if (!online)
-		online = MAX((int)sysconf(_SC_NPROCESSORS_ONLN), 1);
-	return online;
+	if (online <= 0)
+		online = sysconf(_SC_NPROCESSORS_ONLN);
+	return (int)MAX(online, 1);
 }
 
 int parse_cpu(const char *text, uint64_t *ret_millicpus, struct error **ret_error)
