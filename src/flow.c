@@ -457,6 +457,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.init = flow->entry.leader,
 		.own_network = flow->entry.walls & WALL_BIT(WALL_NET_NAMESPACE),
 		.no_network = flow->entry.lost & WALL_BIT(WALL_NET_NAMESPACE),
+		.among_all = flow->entry.lost & WALL_BIT(WALL_PID_NAMESPACE),
 		.alone = flow->entry.lost & WALL_BIT(WALL_MOUNT_NAMESPACE),
 		.tmp = flow->entry.lost & WALL_BIT(WALL_TMP) ? flow->session.tmp : NULL,
 		.areas = &flow->masks.areas,

@@ -33,11 +33,13 @@ int caller_memory(pid_t tid)
 
 int caller_text(pid_t tid, uint64_t address, char *text, size_t room)
 {
+	enum { MOSTLY = 256 }; /* and to copy a page costs as much as to ask for it */
 	size_t got = 0;
 
 	/* Page by page: the text may end just before memory that is not there. */
 	while (got < room) {
-		size_t part = MIN(4096 - (size_t)((address + got) & 4095), room - got);
+		size_t part = MIN(4096 - (size_t)((address + got) & 4095),
+				  MIN(room, got ? room : MOSTLY) - got);
 		int r = caller_bytes(tid, address + got, text + got, part);
 
 		if (r < 0)

@@ -57,6 +57,7 @@ static const struct trap traps[] = {
 	{SYS_removexattr, "removexattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, false},
 	{SYS_lremovexattr, "lremovexattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, true},
 	{SYS_umask, "umask", TRAP_UMASK, -1, -1, -1, -1, -1, -1, false},
+	{SYS_sched_getaffinity, "sched_getaffinity", TRAP_PLACE, -1, -1, -1, -1, -1, -1, false},
 	{SYS_access, "access", TRAP_ACCESS, -1, 0, -1, -1, -1, 1, false},
 	{SYS_faccessat, "faccessat", TRAP_ACCESS, 0, 1, -1, -1, -1, 2, false},
 	{439, "faccessat2", TRAP_ACCESS, 0, 1, -1, -1, 3, 2, false},
@@ -82,7 +83,7 @@ static const struct trap traps[] = {
 	{SYS_ioprio_set, "ioprio_set", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
 	{SYS_sched_setparam, "sched_setparam", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
 	{SYS_sched_setscheduler, "sched_setscheduler", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
-	{SYS_sched_setaffinity, "sched_setaffinity", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
+	{SYS_sched_setaffinity, "sched_setaffinity", TRAP_PLACE, -1, -1, -1, -1, -1, -1, false},
 	{SYS_sched_setattr, "sched_setattr", TRAP_PROCESS, -1, -1, -1, -1, -1, -1, false},
 };
 
@@ -103,42 +104,28 @@ void answer_continue(struct observer *observer, uint64_t id)
 				      .id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
 }
 
-/* number: of the fd in the caller's table, or -errno. Takes ownership of ours. */
-static int answer_with_number(struct observer *observer, uint64_t id, int fd, int number)
-{
-	/* Before the caller goes on: as long as we hold it for writing, nobody can execute it. */
-	close(fd);
-	if (number < 0)
-		return number; /* it has no room for one more */
-	send_answer(observer, &(struct seccomp_notif_resp){.id = id, .val = number});
-	return 0;
-}
-
 int answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flags)
 {
 	struct seccomp_notif_addfd addfd = {
 		.id = id, .srcfd = (uint32_t)fd, .newfd_flags = (uint32_t)(flags & O_CLOEXEC)};
-	int number = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+	int number = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd),
+	    errnum = errno;
 
-	return answer_with_number(observer, id, fd, number < 0 ? -errno : number);
+	/* Before the caller goes on: as long as we hold it for writing, nobody can execute it. */
+	close(fd);
+	if (number < 0)
+		return -errnum; /* it has no room for one more */
+	send_answer(observer, &(struct seccomp_notif_resp){.id = id, .val = number});
+	return 0;
 }
 
 int answer_with_data(struct observer *observer, const struct seccomp_notif *call, int fd,
 		     uint64_t flags)
 {
-	struct seccomp_notif_addfd addfd = {.id = call->id,
-					    .flags = NOTIFY_ADDFD_SEND,
-					    .srcfd = (uint32_t)fd,
-					    .newfd_flags = (uint32_t)(flags & O_CLOEXEC)};
-	int r;
+	int r = insert_and_send(observer, call, fd, flags);
 
-	if (insert_is_better_met(observer))
-		return answer_with_number(observer, call->id, fd,
-					  insert_met(observer, call, fd, flags));
-	r = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
-	if (r < 0 && errno == EINVAL) /* before Linux 5.14 */
+	if (r == -EINVAL) /* before Linux 5.14 */
 		return answer_with_fd(observer, call->id, fd, flags);
-	r = r < 0 ? -errno : 0;
 	close(fd);
 	return r;
 }
@@ -226,6 +213,19 @@ static void serve_umask(struct observer *observer, const struct seccomp_notif *c
 	answer_continue(observer, call->id);
 }
 
+/* What is said of others meets the walls; and where it is asked, nobody is tied any more. */
+static void serve_place(struct observer *observer, const struct seccomp_notif *call,
+			const struct trap *trap)
+{
+	bool moves = trap->number == SYS_sched_setaffinity;
+
+	insert_tell(observer, moves);
+	if (moves && observer->observed->among_all)
+		serve_processes(observer, call, trap);
+	else
+		answer_continue(observer, call->id);
+}
+
 void serve_call(struct observer *observer, const struct seccomp_notif *call,
 		const struct trap *trap)
 {
@@ -233,6 +233,8 @@ void serve_call(struct observer *observer, const struct seccomp_notif *call,
 		serve_allocation(observer, call);
 	else if (trap->kind == TRAP_UMASK)
 		serve_umask(observer, call);
+	else if (trap->kind == TRAP_PLACE)
+		serve_place(observer, call, trap);
 	else if (trap->kind == TRAP_EXEC)
 		serve_exec(observer, call, trap);
 	else if (trap->kind == TRAP_ACCESS)
@@ -304,6 +306,7 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 	observer->observed = observed;
 	observer->never_places = never_new();
 	observer->dial_timer = observer->terms.timer = observer->lent_epoll = -1;
+	observer->tie.timer = -1;
 	observer->epoll = epoll_create1(EPOLL_CLOEXEC);
 	observer->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	observer->resolver = resolver_new();
@@ -374,6 +377,7 @@ void observer_free(struct observer *observer)
 	free(observer->bound);
 	close_fd(&observer->epoll);
 	close_fd(&observer->timer);
+	close_fd(&observer->tie.timer);
 	free(observer);
 }
 
@@ -434,6 +438,7 @@ void observer_serve(struct observer *observer)
 				epoll_ctl(observer->epoll, EPOLL_CTL_DEL, fd, NULL);
 			} else if (!nameserver_serve(observer->nameserver, fd) &&
 				   !dial_serve(observer, fd) && !terms_serve(observer, fd) &&
+				   !insert_serve(observer, fd) &&
 				   !lookup_serve(observer->lookup, fd, events[i].events) &&
 				   !relay_serve(observer->relay, fd, events[i].events) &&
 				   !renewal_serve(observer->renewal, fd) &&

@@ -77,7 +77,8 @@ struct observed {
 	int network;		       /* the sandbox's, where that is still to be furnished; -1 */
 	int root;		       /* the sandbox's root, O_PATH */
 	uid_t uid;
-	pid_t init; /* whose children are the sandbox's processes, where no namespace says so */
+	pid_t init;	/* whose children are the sandbox's processes, where no namespace says so */
+	bool among_all; /* none does: every process of the user can be named inside */
 	bool own_network; /* the sandbox has a network namespace of its own, and nothing beyond it
 			     may be reached */
 	bool no_network;  /* it has none, and the host's must not be reached */

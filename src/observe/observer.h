@@ -53,6 +53,19 @@ void witness_tell(const struct observer *observer, pid_t tid, const char *operat
  * may. */
 bool warden_agrees(const struct observer *observer, const struct denial *denial);
 
+/* A caller that is bound to our processor while it calls again and again, see insert.c. */
+enum { REALM = 32 };
+struct tie {
+	pid_t tid;	/* 0: nobody */
+	bool never;	/* somebody inside has said who may run where: all of it is theirs to say */
+	cpu_set_t home; /* where everybody may run */
+	cpu_set_t places;  /* what was ours since we look: nobody stays bound to one of them */
+	char realm[REALM]; /* the user namespace of the sandbox */
+	long born;	   /* up to whom everybody was looked at */
+	unsigned looks;	   /* how often, since the last one was let go */
+	int timer;	   /* for the next; -1 until it is needed */
+};
+
 struct observer {
 	const struct observed *observed;
 	int epoll, timer;
@@ -113,14 +126,17 @@ struct observer {
 	bool together;	 /* callers wake us on their own processor */
 	unsigned apart;	 /* how often they are not met on one for now, see insert.c */
 	struct pace {
-		bool met, settled;
-		unsigned calls;
-		uint64_t last;	  /* when the last one was; 0: none of these */
-		uint64_t took[2]; /* by whether it was met */
-	} pace;			  /* of callers that make files */
-	struct stay place;	  /* where we stay to meet them */
-	uint64_t unread;	  /* calls whose paths could not be read */
-	uint64_t set_aside;	  /* bytes that fallocate was let go on with */
+		uint64_t last;	     /* when the last call was; 0: none of these */
+		unsigned calls;	     /* of the round */
+		uint64_t took;	     /* all of them */
+		uint64_t tied, best; /* rounds of who was tied: the last, the quickest; 0: none */
+		bool apart;	     /* for now that is better */
+		unsigned rounds;     /* for how long it was */
+	} pace;			     /* of callers that make files */
+	struct stay place;	     /* where we stay to meet them */
+	struct tie tie;		     /* who stays with us */
+	uint64_t unread;	     /* calls whose paths could not be read */
+	uint64_t set_aside;	     /* bytes that fallocate was let go on with */
 	uint64_t own_network; /* the supervisor's own, as SO_NETNS_COOKIE says it; 0: not asked yet
 			       */
 };
@@ -138,6 +154,7 @@ enum trap_kind {
 	TRAP_ACCESS,	   /* a question whether it could be written */
 	TRAP_ALLOCATE,	   /* space without a write */
 	TRAP_UMASK,	   /* what is made for the caller must have it */
+	TRAP_PLACE,	   /* on which processors somebody may run */
 	TRAP_CONNECT,
 	TRAP_BIND,
 	TRAP_SEND,
@@ -220,13 +237,17 @@ int answer_with_data(struct observer *observer, const struct seccomp_notif *call
  * has there. 0 or -errno. */
 int insert_fd(struct observer *observer, const struct seccomp_notif *call, int fd, int number,
 	      bool close_on_exec);
-/* True where a caller that makes files is better met on one processor. */
-bool insert_is_better_met(struct observer *observer);
-/* Puts an fd of ours into the table of the caller, met on one processor; its number there, or
- * -errno. We stay on that processor. */
-int insert_met(struct observer *observer, const struct seccomp_notif *call, int fd, uint64_t flags);
-/* We are free to run anywhere again: before anything is done that could have children. */
+/* Puts an fd of ours into the table of the caller as the call's result, in one step: it goes on
+ * before we do. 0 or -errno, and then nothing was answered. */
+int insert_and_send(struct observer *observer, const struct seccomp_notif *call, int fd,
+		    uint64_t flags);
+/* We are free to run anywhere again, and so is who was tied to us: before anything is done that
+ * could have children. */
 void insert_leave(struct observer *observer);
+/* Somebody asks, or says (moves), where somebody may run. */
+void insert_tell(struct observer *observer, bool moves);
+/* True if the fd is ours. */
+bool insert_serve(struct observer *observer, int fd);
 /* An argument as an fd; `otherwise` where the call has none. */
 int argument(const struct seccomp_notif *call, int index, int otherwise);
 
@@ -247,6 +268,10 @@ void serve_names_of_files(struct observer *observer, const struct seccomp_notif 
 void perform_open(struct observer *observer, const struct seccomp_notif *call,
 		  const struct trap *trap, uint64_t flags, const struct found *found,
 		  enum guard guard);
+/* A new file at a plain path on ordinary ground, looked up and made in one step; false: nothing was
+ * done. */
+bool perform_new(struct observer *observer, const struct seccomp_notif *call,
+		 const struct trap *trap, uint64_t flags, const char *path);
 /* True for a file of /proc by which a process is set up, and nothing else is. */
 bool is_own_setting(const char *name);
 /* Opens such a file of a process of the sandbox where all of /proc is read-only there; 0: it is

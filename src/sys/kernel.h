@@ -78,11 +78,17 @@ static inline int sys_close_range(unsigned first, unsigned last, unsigned flags)
 	return (int)syscall(SYS_close_range, first, last, flags);
 }
 
-static inline int sys_openat2(int dirfd, const char *path, uint64_t flags, uint64_t resolve)
+static inline int sys_openat2_making(int dirfd, const char *path, uint64_t flags, mode_t mode,
+				     uint64_t resolve)
 {
-	struct open_how how = {.flags = flags, .resolve = resolve};
+	struct open_how how = {.flags = flags, .mode = mode, .resolve = resolve};
 
 	return (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+}
+
+static inline int sys_openat2(int dirfd, const char *path, uint64_t flags, uint64_t resolve)
+{
+	return sys_openat2_making(dirfd, path, flags, /* mode= */ 0, resolve);
 }
 
 /* Mounts */

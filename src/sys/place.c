@@ -36,12 +36,16 @@ bool place_stay(struct stay *place)
 	CPU_ZERO(&place->here);
 	CPU_SET(here, &place->here);
 	place->stays = sched_setaffinity(0, sizeof(place->here), &place->here) == 0;
+	place->yields = place->stays && sched_getscheduler(0) == SCHED_OTHER &&
+			sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0}) == 0;
 	return place->stays;
 }
 
 void place_leave(struct stay *place)
 {
+	if (place->yields)
+		(void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
 	if (place->stays)
 		place_send_home(0, &place->home);
-	place->stays = false;
+	place->stays = place->yields = false;
 }

@@ -13,13 +13,15 @@
 struct stay {
 	cpu_set_t here, home;
 	bool stays;
+	bool yields; /* whoever wakes us goes on first */
 };
 
 /* A child that was just born begins at once on another processor than ours, where we may use more
  * than one. It is free to go anywhere again when this returns. */
 void place_elsewhere(pid_t child);
 
-/* We stay on this processor until place_leave. Whoever is born meanwhile stays, too. */
+/* We stay on this processor until place_leave, and take it from nobody who wakes us there. Whoever
+ * is born meanwhile stays, too. */
 bool place_stay(struct stay *place);
 void place_leave(struct stay *place);
 

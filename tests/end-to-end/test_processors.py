@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever makes many files is met by the supervisor on one processor, and must never notice: neither it nor its children are bound to it."""
+"""Whoever makes many files shares the supervisor's processor, and must never notice: neither it nor its children stay bound to it."""
 import os
 
 
@@ -41,6 +41,33 @@ def test_children_of_who_makes_files_are_free(ward):
         assert os.waitpid(pid, 0)[1] == 0
     print('all')'''
     assert works(ward, script) == 'all\n'
+
+
+def test_nobody_stays_bound_who_does_not_ask(ward):
+    """Children and grandchildren, born in the middle of it: they look in /proc, which nobody is shown, when it is over. So does who made the files."""
+    script = MAKE + '''
+    import re, time
+    def allowed():
+        return re.search(r'^Cpus_allowed_list:\\s*(\\S+)', open('/proc/thread-self/status').read(), re.M).group(1)
+    before = allowed()
+    children = []
+    for _ in range(20):
+        make(30)
+        pid = os.fork()
+        if pid == 0:
+            if os.fork() == 0:
+                time.sleep(0.5)
+                os._exit(0) if allowed() == before else open(f'bound-{os.getpid()}', 'w').close()
+            time.sleep(0.5)
+            os._exit(allowed() != before)
+        children.append(pid)
+        make(30)
+    ended = [os.waitpid(pid, 0)[1] for pid in children]
+    time.sleep(0.5)
+    assert ended == [0] * len(ended), ended
+    assert allowed() == before
+    print([name for name in os.listdir() if name.startswith('bound')])'''
+    assert works(ward, script) == '[]\n'
 
 
 def test_a_processor_that_was_chosen_stays_chosen(ward):

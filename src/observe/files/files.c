@@ -496,23 +496,23 @@ static void serve_kept(struct observer *observer, const struct seccomp_notif *ca
 		answer(observer, call->id, -r);
 }
 
-/* What the path means to the caller. Of a file that must be new it is not asked first whether it is
- * there: on ordinary ground whoever makes it is told so. */
-static int find_object(struct observer *observer, const struct seccomp_notif *call, int directory,
-		       const char *text, bool is_new, bool follow, struct found *ret_found)
+/* A file that must be new, on ordinary ground: it is not asked first whether it is there, because
+ * whoever makes it is told so. False: nothing was done, and the long way tells more. */
+static bool serve_new(struct observer *observer, const struct seccomp_notif *call,
+		      const struct trap *trap, const char *text, uint64_t flags)
 {
-	int root = observer->observed->root;
+	int directory = argument(call, trap->directory, AT_FDCWD);
 	const char *rule = NULL;
+	char path[PATH_MAX];
 
-	if (is_new && !observer->observed->alone &&
-	    plain_find_new(root, (pid_t)call->pid, directory, text, ret_found)) {
-		if (may_write(observer, ret_found->path, &rule) &&
-		    hold_judge(observer, ret_found->path) == GUARD_FREE &&
-		    !guard_is(ret_found->name, "objects") && !guard_is(ret_found->name, "refs"))
-			return 0;
-		close(ret_found->fd);
-	}
-	return caller_find(root, (pid_t)call->pid, directory, text, follow, ret_found);
+	if (observer->observed->alone || !plain_path((pid_t)call->pid, directory, text, path) ||
+	    !may_write(observer, path, &rule) || hold_judge(observer, path) != GUARD_FREE ||
+	    guard_is(path_last(path), "objects") || guard_is(path_last(path), "refs") ||
+	    below_is_in_shell(observer, path) || !still_waiting(observer, call->id) ||
+	    !perform_new(observer, call, trap, flags, path))
+		return false;
+	witness_tell(observer, (pid_t)call->pid, "write", path);
+	return true;
 }
 
 void serve_files(struct observer *observer, const struct seccomp_notif *call,
@@ -523,9 +523,10 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 	enum below below = BELOW_NOT;
 	_cleanup_close_ int fd = -1;
 	struct found found;
-	char text[PATH_MAX] = "";
+	char text[PATH_MAX];
 	int r;
 
+	*text = '\0';
 	/* utimensat and futimesat without a path are about the fd. */
 	if (trap->kind == TRAP_CHANGE_BY_FD ||
 	    (trap->kind == TRAP_CHANGE && trap->directory >= 0 && !call->data.args[trap->path])) {
@@ -557,11 +558,13 @@ void serve_files(struct observer *observer, const struct seccomp_notif *call,
 		observer->unread++;
 	if (r == 0 && !*text && (trap->kind == TRAP_OPEN || !(flags & AT_EMPTY_PATH)))
 		r = -ENOENT;
+	if (r == 0 && trap->kind == TRAP_OPEN &&
+	    (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) &&
+	    serve_new(observer, call, trap, text, flags))
+		return;
 	if (r == 0)
-		r = find_object(observer, call, argument(call, trap->directory, AT_FDCWD), text,
-				trap->kind == TRAP_OPEN &&
-					(flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL),
-				follow, &found);
+		r = caller_find(observer->observed->root, (pid_t)call->pid,
+				argument(call, trap->directory, AT_FDCWD), text, follow, &found);
 	fd = r == 0 ? found.fd : -1;
 	if (r == 0 && !found.exists && below_is_in_shell(observer, found.path)) {
 		close_fd(&fd);

@@ -3,8 +3,10 @@
  * while the command ran. The fd is of what was looked at, whatever the caller's memory says by now.
  * Only files, pipes, terminals of the sandbox and its harmless devices are ever handed in. */
 #include "../observer.h"
+#include "plain.h"
 #include "../../base/io.h"
 #include "../../base/path.h"
+#include "../../sys/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -195,13 +197,54 @@ static int open_in_host(const struct observer *observer, const struct seccomp_no
 }
 
 /* A file that nobody can execute before its mode is changed, of which we are told. */
-static bool is_data(const struct seccomp_notif *call, const struct trap *trap,
-		    const struct found *found)
+static bool is_data(mode_t mode)
 {
-	const mode_t execute = S_IXUSR | S_IXGRP | S_IXOTH;
+	return !(mode & (S_IXUSR | S_IXGRP | S_IXOTH));
+}
 
-	return found->exists ? S_ISREG(found->st.st_mode) && !(found->st.st_mode & execute)
-			     : !(mode_of(call, trap) & execute);
+/* What is made is what the caller gets, or nothing is: it may have no room for one more fd. */
+static void hand_in_new(struct observer *observer, const struct seccomp_notif *call,
+			const struct trap *trap, uint64_t flags, int fd, const char *path)
+{
+	int r = is_data(mode_of(call, trap)) ? answer_with_data(observer, call, fd, flags)
+					     : answer_with_fd(observer, call->id, fd, flags);
+	_cleanup_close_ int parent = -1;
+	char directory[PATH_MAX];
+
+	if (r == 0)
+		return;
+	strcpy(directory, path);
+	*strrchr(directory, '/') = '\0';
+	parent = sys_openat2(observer->observed->root, *directory ? directory : "/",
+			     O_PATH | O_DIRECTORY | O_CLOEXEC, PLAINLY);
+	if (parent >= 0)
+		(void)unlinkat(parent, path_last(path), 0);
+	answer(observer, call->id, -r);
+}
+
+bool perform_new(struct observer *observer, const struct seccomp_notif *call,
+		 const struct trap *trap, uint64_t flags, const char *path)
+{
+	const uint64_t known = O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND |
+			       O_NONBLOCK | O_SYNC | O_DIRECT | O_LARGEFILE | O_NOFOLLOW |
+			       O_NOATIME | O_CLOEXEC | O_ASYNC;
+	mode_t before;
+	int fd, errnum;
+
+	if (flags & ~known) /* openat passes over them, this call does not */
+		return false;
+	before = take_umask(call);
+	fd = sys_openat2_making(observer->observed->root, path, flags | O_CLOEXEC | O_NOCTTY,
+				mode_of(call, trap), PLAINLY);
+	errnum = errno;
+	umask(before);
+	if (fd < 0 && errnum != EEXIST)
+		return false;
+	if (fd < 0)
+		answer(observer, call->id, EEXIST);
+	else
+		hand_in_new(observer, call, trap, flags, fd, path);
+	return true;
 }
 
 void perform_open(struct observer *observer, const struct seccomp_notif *call,
@@ -256,8 +299,11 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 			fd = open_in_host(observer, call, trap, flags, found);
 	}
 	if (fd >= 0) {
-		fd = is_data(call, trap, found) ? answer_with_data(observer, call, fd, flags)
-						: answer_with_fd(observer, call->id, fd, flags);
+		bool data = found->exists ? S_ISREG(found->st.st_mode) && is_data(found->st.st_mode)
+					  : is_data(mode_of(call, trap));
+
+		fd = data ? answer_with_data(observer, call, fd, flags)
+			  : answer_with_fd(observer, call->id, fd, flags);
 		if (fd == 0)
 			return;
 		if (!found->exists && !host) /* without room the kernel makes no file */

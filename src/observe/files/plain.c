@@ -58,8 +58,7 @@ static const char *skip_here(const char *path)
 	return path;
 }
 
-/* The path from the root on; false where it is none of ours. */
-static bool write_whole(pid_t tid, int dirfd, const char *path, char whole[static PATH_MAX])
+bool plain_path(pid_t tid, int dirfd, const char *path, char whole[static PATH_MAX])
 {
 	ssize_t start = 0;
 	size_t length;
@@ -82,8 +81,7 @@ static bool write_whole(pid_t tid, int dirfd, const char *path, char whole[stati
 /* O_PATH, and the last component is not followed either. */
 static int open_plain(int root, const char *path, int flags)
 {
-	return sys_openat2(root, path, O_PATH | O_NOFOLLOW | O_CLOEXEC | flags,
-			   RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS);
+	return sys_openat2(root, path, O_PATH | O_NOFOLLOW | O_CLOEXEC | flags, PLAINLY);
 }
 
 /* whole is cut behind the directory and put together again. */
@@ -105,7 +103,7 @@ bool plain_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 	_cleanup_close_ int parent = -1, fd = -1;
 	const char *name = NULL;
 
-	if (!write_whole(tid, dirfd, path, ret_found->path))
+	if (!plain_path(tid, dirfd, path, ret_found->path))
 		return false;
 	/* Who does not follow means to make something new. */
 	if (!follow) {
@@ -134,26 +132,12 @@ bool plain_find(int root, pid_t tid, int dirfd, const char *path, bool follow,
 	return true;
 }
 
-bool plain_find_new(int root, pid_t tid, int dirfd, const char *path, struct found *ret_found)
-{
-	const char *name;
-
-	if (!write_whole(tid, dirfd, path, ret_found->path))
-		return false;
-	ret_found->fd = open_parent(root, ret_found->path, &name);
-	if (ret_found->fd < 0)
-		return false;
-	ret_found->exists = ret_found->granted = false;
-	strcpy(ret_found->name, name);
-	return true;
-}
-
 bool plain_find_name(int root, pid_t tid, int dirfd, const char *path, struct spot *ret_spot)
 {
 	_cleanup_close_ int parent = -1;
 	const char *name;
 
-	if (!write_whole(tid, dirfd, path, ret_spot->path))
+	if (!plain_path(tid, dirfd, path, ret_spot->path))
 		return false;
 	parent = open_parent(root, ret_spot->path, &name);
 	if (parent < 0)
