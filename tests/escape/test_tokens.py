@@ -239,11 +239,11 @@ def test_a_narrower_one_has_no_uses_of_its_own(work, off):
 BOOK = {
     "remove": "rm -f {tokens}/uses-*",
     "rewrite": "for i in {tokens}/uses-*; do echo '0 9999999999' > $i; done",
-    "replace": "for i in {tokens}/uses-*; do (umask 077; echo '0 9999999999' > /tmp/x); mv /tmp/x $i; done",
+    "replace": "for i in {tokens}/uses-*; do (umask 077; echo '0 9999999999' > $PWD/x); mv $PWD/x $i; done",
     "copy-back": "cp -a saved/. {tokens}/",
     "move": "mv {tokens} {tokens}.old && cp -a saved {tokens}",
     "link": "mv {tokens} {tokens}.old; ln -s $PWD/saved {tokens}",
-    "lock": "cp -a {tokens}/lock /tmp/x; mv /tmp/x {tokens}/lock; rm {tokens}/uses-*",
+    "lock": "cp -a {tokens}/lock $PWD/x; mv $PWD/x {tokens}/lock; rm {tokens}/uses-*",
     "verb": "{ward} token rotate",
 }
 
