@@ -254,6 +254,26 @@ class Tmux:
     def keys(self, *keys):
         assert self('send-keys', '-t', 't', *keys).code == 0
 
+    def end(self):
+        """With all that runs in it: a leak checker that loses its helper to the hang-up goes on for ever."""
+        leader = self('list-panes', '-t', 't', '-F', '#{pane_pid}').out.split()
+        self('kill-server')
+        if leader:
+            wait_until(lambda: not in_session(int(leader[0])), 5, 0.05)
+            for pid in in_session(int(leader[0])):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+
+def in_session(leader):
+    """The processes of a session."""
+    found = []
+    for name in filter(str.isdigit, os.listdir('/proc')):
+        with contextlib.suppress(OSError):
+            if os.getsid(int(name)) == leader:
+                found.append(int(name))
+    return found
+
 
 def marker():
     """A word that no other process has on its command line."""

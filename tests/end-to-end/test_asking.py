@@ -576,7 +576,7 @@ def test_nobody_there_means_no_and_says_what_would_permit_it(ward):
 def pane(plain):
     tmux = Tmux(plain, 80, 24)
     yield tmux
-    tmux('kill-server')
+    tmux.end()
 
 
 def question_on(pane, line):

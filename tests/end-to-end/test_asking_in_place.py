@@ -303,7 +303,7 @@ def test_a_program_that_owns_the_screen_gets_it_back(plain, world, editor):
         screen.keys('echo a$((1))b', 'Enter')
         screen.shows('a1b')
     finally:
-        screen('kill-server')
+        screen.end()
 
 
 def test_a_no_for_the_session_is_to_the_host_and_not_to_the_command(desk, world):

@@ -231,7 +231,7 @@ def test_programs_in_a_shell_inside_get_the_keys(screen):
 def tmux(ward):
     tmux = Tmux(ward, 90, 30)
     yield tmux
-    tmux('kill-server')
+    tmux.end()
 
 
 def test_vi_on_a_real_screen(tmux):

@@ -123,7 +123,7 @@ def test_a_line_that_is_cut_is_not_seen(ward, outside):
         tmux.keys('Enter')
         assert json.loads(ward.finish(process).out)['exit_code'] == 0 and (outside / 'f').exists()
     finally:
-        tmux('kill-server')
+        tmux.end()
 
 
 def test_what_is_asked_before_it_runs_needs_a_yes(ward):

@@ -197,7 +197,7 @@ def tmux(ward):
 
     yield open_screen
     for one in opened:
-        one('kill-server')
+        one.end()
 
 
 def test_the_screen_is_live_and_opens_a_run(ward, start, tmux):

@@ -331,7 +331,7 @@ def test_without_its_pane_nothing_is_given(plain):
         assert not list(outside.iterdir()) and not list(plain.work.glob('opened*'))
         assert kinds(plain)[-1] == 'run.end' and plain.verify().code == 0
     finally:
-        pane('kill-server')
+        pane.end()
 
 
 REFUSED = '''import time, socket

@@ -122,7 +122,7 @@ def tmux(ward):
     screen.keys(f'PATH={os.path.dirname(ward.binary)}:$PATH; ward watch', 'Enter')
     screen.shows('nothing waits for an answer')
     yield screen
-    screen('kill-server')
+    screen.end()
 
 
 def chosen(tmux):
