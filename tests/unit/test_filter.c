@@ -221,7 +221,9 @@ static void the_real_table_says_what_the_design_says(void **state)
 	assert_int_equal(ask(SYS_io_uring_setup, 0, 0, 0, 0, 0), ABSENT);
 	assert_int_equal(ask(SYS_mount, 0, 0, 0, 0, 0), REFUSE);
 	assert_int_equal(ask(SYS_sched_setscheduler, 1 | high, 0, 0, 0, 0), REFUSE);
-	assert_int_equal(ask(SYS_sched_setaffinity, 0, 0, 0, 0, 0), ALLOW);
+	assert_int_equal(ask(SYS_sched_setaffinity, 0, 0, 0, 0, 0), NOTIFY);
+	assert_int_equal(ask(SYS_sched_setaffinity, 1 | high, 0, 0, 0, 0), REFUSE);
+	assert_int_equal(ask(SYS_sched_getaffinity, 0, 0, 0, 0, 0), NOTIFY);
 	assert_int_equal(ask(SYS_setpriority, 2, 0, 0, 0, 0), REFUSE);
 	assert_int_equal(ask(SYS_setpriority, 0, 0, 5, 0, 0), ALLOW);
 	assert_int_equal(ask(SYS_prlimit64, 1, 0, 0, 0, 0), REFUSE);
