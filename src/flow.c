@@ -446,6 +446,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 				      .tell = flow_tell_lookers,
 				      .begun = note_run,
 				      .look = flow_look_at_mode};
+	const bool apart = flow->entry.walls & WALL_BIT(WALL_GVISOR);
 	int r = 0;
 
 	flow->observed = (struct observed){
@@ -471,6 +472,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.quarantine = flow->quarantine,
 		.hosts = &flow->verdict.permissions.hosts,
 		.published = &flow->published,
+		.apart = apart,
 		.restricted = flow->verdict.network == NETWORK_RESTRICTED,
 		.asks = flow_may_ask_in_place(flow),
 		.unchecked = checks_switched_off(),
@@ -480,7 +482,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.never = &flow->verdict.permissions.never,
 		.by_products = &flow->verdict.permissions.by_products,
 		.sockets = &flow->verdict.permissions.sockets,
-		.covered = (flow->entry.walls & masked) == masked ? &flow->masks : NULL,
+		.covered = (flow->entry.walls & masked) == masked && !apart ? &flow->masks : NULL,
 		.texts = &flow->entry.texts,
 		.masks = &flow->masks,
 		.pidfd = flow->entry.leader_pidfd >= 0 ? flow->entry.leader_pidfd
@@ -507,7 +509,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	flow_forget_lookers(flow);
 	if (flow->observer) /* however it ended */
 		observer_end(flow->observer, &flow->result->warnings);
-	if (flow->verdict.permissions.given.count && flow->entry.listener < 0)
+	if (flow->verdict.permissions.given.count && (flow->entry.listener < 0 || apart))
 		list_add(
 			&flow->result->warnings,
 			"some grants of the session cannot be honoured here: nobody can look after "
@@ -563,6 +565,14 @@ static void conclude(struct flow *flow, const struct outcome *outcome)
 	if (beyond)
 		list_add_printf(&result->warnings, "%llu further refusals are not listed",
 				(unsigned long long)beyond);
+	if (outcome->unmade) {
+		attempt->exit_code = -1;
+		fail(&result->error, E_ENGINE, "%s could not make the container", flow->runtime);
+		error_hint(&result->error, "what it said stands in the command's errors; "
+					   "runtime=crun is the default");
+		result->truncated = capture_take(&flow->streams.captured[1], &result->stderr_);
+		return;
+	}
 	if (outcome->exec_error) {
 		attempt->exit_code = -1;
 		explain_exec(flow, outcome->exec_error, &result->error);

@@ -206,7 +206,8 @@ bool flow_may_ask_in_place(const struct flow *flow)
 {
 	/* A name outside of what is mounted means another file here than inside. */
 	return flow->verdict.level != LEVEL_NONE && !flow_has_own_root(flow) &&
-	       approve_missing(flow->verdict.approval) && flow_is_attended(flow);
+	       !flow_is_apart(flow) && approve_missing(flow->verdict.approval) &&
+	       flow_is_attended(flow);
 }
 
 /* What was chosen may be wider or narrower: from here on that is what was asked for. */

@@ -61,6 +61,13 @@ bool flow_has_own_root(const struct flow *flow)
 	return flow->verdict.level == LEVEL_CONTAINER && flow_describes_root(flow);
 }
 
+bool flow_is_apart(const struct flow *flow)
+{
+	const char *name = container_value(&flow->verdict.container, "runtime");
+
+	return flow->verdict.level == LEVEL_CONTAINER && name && strcmp(name, "runsc") == 0;
+}
+
 /* In a root of its own only what is mounted there can be seen, and only its masks can fall off. */
 void flow_forget_hidden_masks(struct flow *flow)
 {
@@ -98,13 +105,14 @@ void flow_forget_hidden_masks(struct flow *flow)
 static int choose_runtime(struct flow *flow, struct error **ret_error)
 {
 	static const struct {
-		const char *name, *program, *source;
-		bool apart; /* has a kernel of its own */
+		const char *name, *program, *source, *instead;
+		bool untried; /* nobody has seen whether what ward promises holds there */
 	} runtimes[] = {
-		{"crun", "crun", "apt install crun", false},
-		{"runc", "runc", "apt install runc", false},
-		{"runsc", "runsc", "it is part of gVisor, gvisor.dev, and not in Debian", true},
-		{"kata", "kata-runtime", "it is part of Kata Containers, and not in Debian", true},
+		{"crun", "crun", "apt install crun", "--level restricted", false},
+		{"runc", "runc", "apt install runc", "--level restricted", false},
+		{"runsc", "runsc", "apt install runsc", "runtime=crun", false},
+		{"kata", "kata-runtime", "it is part of Kata Containers, and not in Debian",
+		 "runtime=crun", true},
 	};
 	const char *name = container_value(&flow->verdict.container, "runtime");
 	size_t i = 0;
@@ -116,16 +124,56 @@ static int choose_runtime(struct flow *flow, struct error **ret_error)
 	if (!flow->runtime) {
 		fail(ret_error, E_ENGINE, "there is no %s on this machine", runtimes[i].program);
 		return error_hint(ret_error, "install it (%s), or use %s", runtimes[i].source,
-				  runtimes[i].apart ? "runtime=crun" : "--level restricted");
+				  runtimes[i].instead);
 	}
-	/* The filter that shows calls, Landlock and the masks that are put back are the host
-	 * kernel's: with less than that nothing would hold what the policy says. */
-	if (runtimes[i].apart) {
+	if (runtimes[i].untried) {
 		fail(ret_error, E_ENGINE,
-		     "%s runs commands under a kernel of its own, into which ward cannot look: no "
-		     "denial could be told, no question asked and no mask kept",
+		     "%s is not used: it runs commands in a virtual machine, and ward was never "
+		     "tried with it",
 		     flow->runtime);
-		return error_hint(ret_error, "use runtime=crun, which is the default");
+		return error_hint(ret_error, "use runtime=crun, or runtime=runsc for a kernel of "
+					     "its own");
+	}
+	return 0;
+}
+
+static int cannot(const char *what, struct error **ret_error)
+{
+	fail(ret_error, E_ENGINE,
+	     "%s cannot be had under runsc, whose commands have a kernel of their own", what);
+	return error_hint(ret_error, "use runtime=crun, which is the default");
+}
+
+/* What only the machine's kernel could hold, or show, is refused under another: better than to run
+ * with less than was said. */
+static int check_apart(const struct flow *flow, const struct bundle_labels *labels,
+		       struct error **ret_error)
+{
+	const struct permissions *permissions = &flow->verdict.permissions;
+	unsigned required = walls_named(&flow->verdict.require) & ~apart_walls();
+
+	if (permissions->publish.count)
+		return cannot("published ports", ret_error);
+	if (flow->verdict.network != NETWORK_NONE)
+		return cannot(flow->verdict.network == NETWORK_FULL
+				      ? "the whole network"
+				      : "a network with a list of hosts",
+			      ret_error);
+	if (flow->request->make.count)
+		return cannot("--make", ret_error);
+	if (!call_set_is_empty(&permissions->deny_calls))
+		return cannot("denied system calls", ret_error);
+	if (flow->token || policy_has_rules_for_programs(flow->policy))
+		return cannot("rules about the programs that a command starts", ret_error);
+	if (labels->apparmor || labels->selinux)
+		return cannot("a profile of AppArmor or a label of SELinux", ret_error);
+	if (required) {
+		_cleanup_free_ char *what = NULL;
+
+		if (asprintf(&what, "the wall %s, which the policy requires,",
+			     wall_name((enum wall)__builtin_ctz(required))) < 0)
+			abort();
+		return cannot(what, ret_error);
 	}
 	return 0;
 }
@@ -163,7 +211,8 @@ int flow_prepare_container(struct flow *flow, struct sandbox *sandbox, struct er
 		return 0;
 	if ((r = choose_runtime(flow, ret_error)) < 0 || (r = find_root(flow, ret_error)) < 0 ||
 	    (r = bundle_check(&labels, ret_error)) < 0 ||
-	    (r = check_profile(flow, labels.apparmor, ret_error)) < 0)
+	    (r = check_profile(flow, labels.apparmor, ret_error)) < 0 ||
+	    (runtime_is_apart(flow->runtime) && (r = check_apart(flow, &labels, ret_error)) < 0))
 		return r;
 	collect_mounts(flow);
 	if (size)
@@ -178,7 +227,16 @@ int flow_prepare_container(struct flow *flow, struct sandbox *sandbox, struct er
 	}
 	sandbox->apparmor = labels.apparmor;
 	sandbox->selinux = labels.selinux;
-	flow->bundle = bundle_write(&ground, sandbox, &labels);
+	if (runtime_is_apart(flow->runtime)) {
+		sandbox->apart = true;
+		sandbox->trap_reads = false;
+		flow->bundle = bundle_write_apart(sandbox, &labels);
+	} else {
+		flow->bundle = bundle_write(&ground, sandbox, &labels);
+	}
 	sandbox->bundle = flow->bundle;
-	return 0;
+	if (flow->bundle)
+		return 0;
+	fail(ret_error, E_USAGE, "words and variables for runsc must be UTF-8");
+	return error_hint(ret_error, "use runtime=crun, which is the default");
 }

@@ -54,6 +54,23 @@ static void notice_untraced(struct flow *flow)
 	flow_say(flow, "%s", text);
 }
 
+/* What nobody can know of a command under a kernel of its own. */
+static void notice_apart(struct flow *flow)
+{
+	static const char text[] =
+		"under runsc the command has a kernel of its own, into which ward cannot look: of "
+		"what is refused only writes to files are told, nothing is asked while a call "
+		"waits, "
+		"a mask that somebody outside takes away by a rename is not put back, and "
+		"repositories are read-only";
+
+	if (!(flow->entry.walls & WALL_BIT(WALL_GVISOR)) || list_has(&flow->result->warnings, text))
+		return;
+	list_add(&flow->result->warnings, text);
+	if (flow->session.fresh)
+		flow_say(flow, "%s", text);
+}
+
 /* What this machine does not give is said: to a person once a session, in the result always. */
 void flow_notice_walls(struct flow *flow)
 {
@@ -62,6 +79,7 @@ void flow_notice_walls(struct flow *flow)
 
 	notice_unreachable(flow);
 	notice_untraced(flow);
+	notice_apart(flow);
 	if (!text || list_has(&flow->result->warnings, text))
 		return;
 	list_add(&flow->result->warnings, text);

@@ -146,6 +146,8 @@ struct flow {
 /* flow_container.c */
 /* What is seen outside the mounts is not the host's. */
 bool flow_has_own_root(const struct flow *flow);
+/* Its runtime has a kernel of its own. */
+bool flow_is_apart(const struct flow *flow);
 /* What a container would be made of has a root of its own. */
 bool flow_describes_root(const struct flow *flow);
 void flow_forget_hidden_masks(struct flow *flow);

@@ -9,7 +9,8 @@
 
 int verb_contained(int argc, char **argv)
 {
-	(void)argv;
+	if (argc > 1 + APART_WORDS && getpid() == 1)
+		apart_inside(argc - 1, argv + 1);
 	if (argc != 1 || getpid() != 1)
 		return output_usage("contained", "it is not for people: see `ward run --level "
 						 "container`");

@@ -164,7 +164,7 @@ static json_t *missing_to_json(unsigned lost)
 }
 
 /* By the names that a policy knows them by. */
-static const char *const runtimes[] = {"crun", "runc"};
+static const char *const runtimes[] = {"crun", "runc", "runsc"};
 
 static json_t *runtimes_here(void)
 {

@@ -161,6 +161,8 @@ void refuse(struct observer *observer, const struct seccomp_notif *call, const s
 	char program[32];
 
 	caller_name((pid_t)call->pid, program);
+	if (observer->observed->apart) /* the runtime's: who asked for it nobody can say */
+		*program = '\0';
 	if (!still_waiting(observer, call->id))
 		return;
 	denial = ledger_add(&observer->ledger, operation, object, trap->name, rule,
@@ -229,7 +231,9 @@ static void serve_place(struct observer *observer, const struct seccomp_notif *c
 void serve_call(struct observer *observer, const struct seccomp_notif *call,
 		const struct trap *trap)
 {
-	if (trap->kind == TRAP_ALLOCATE)
+	if (observer->observed->apart)
+		serve_apart(observer, call, trap);
+	else if (trap->kind == TRAP_ALLOCATE)
 		serve_allocation(observer, call);
 	else if (trap->kind == TRAP_UMASK)
 		serve_umask(observer, call);

@@ -97,6 +97,7 @@ struct observed {
 	const char *quarantine;	    /* a directory to be made for what must not stay */
 	const struct host_rules *hosts; /* targets of the network that may be reached */
 	struct published *published;	/* ports inside that the host can reach: taken over */
+	bool apart;	    /* calls are those of a runtime for the command: see files/apart.c */
 	bool restricted;    /* there is a list, and hosts is it; else none may be reached */
 	bool asks;	    /* somebody can be asked: what is missing waits as a wish */
 	unsigned unchecked; /* CHECK_BIT()s: see sandbox/walls.h */

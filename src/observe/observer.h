@@ -187,6 +187,9 @@ bool still_waiting(struct observer *observer, uint64_t id);
 void refuse(struct observer *observer, const struct seccomp_notif *call, const struct trap *trap,
 	    const char *operation, const char *object, const char *rule, int error);
 
+/* files/apart.c: a call that a runtime makes for a command under a kernel of its own. */
+void serve_apart(struct observer *observer, const struct seccomp_notif *call,
+		 const struct trap *trap);
 /* Serves a call: hands it to those who know its kind. */
 void serve_call(struct observer *observer, const struct seccomp_notif *call,
 		const struct trap *trap);

@@ -194,6 +194,7 @@ static bool hear_init(struct run *run)
 	run->told = true;
 	run->ended = run->ended || event.alone;
 	outcome->exec_error = event.exec_error;
+	outcome->unmade = event.unmade;
 	outcome->status = event.status;
 	outcome->cpu_ms = event.cpu_ms;
 	outcome->max_rss_kb = event.max_rss_kb;
@@ -586,7 +587,7 @@ static void collect(struct run *run)
 	used->cpu_ns = MAX(used->cpu_ns, (uint64_t)(outcome->cpu_ms * 1e6));
 	used->written = MAX(used->written, outcome->io_write);
 	why = watch_why(&run->watch, &run->watched, run->told ? outcome->status : 0);
-	if (outcome->limit == LIMIT_NONE && !outcome->exec_error)
+	if (outcome->limit == LIMIT_NONE && !outcome->exec_error && !outcome->unmade)
 		outcome->limit = why;
 	if (run->told)
 		return;

@@ -30,6 +30,7 @@ struct attendant {
 
 struct outcome {
 	int exec_error; /* errno, where it could not be executed */
+	bool unmade;	/* a container's runtime could not make it */
 	int status; /* as wait gives it; of a command that was killed with its sandbox: SIGKILL */
 	bool timed_out;
 	bool told_to_end; /* by a signal to us, whatever it made of it */

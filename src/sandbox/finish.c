@@ -156,6 +156,13 @@ static int open_tasks(const struct rung *rung)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+int stage_streams(const struct sandbox *sandbox, unsigned walls, struct build_report *report)
+{
+	report->terminal = open_terminal(sandbox, walls, &report->failure);
+	report->input = reopen_input(&sandbox->stdio[0], &report->failure);
+	return report->terminal == -2 || report->input == -2 ? -1 : 0;
+}
+
 int stage_finish(const struct finish *finish, struct build_report *report)
 {
 	const struct sandbox *sandbox = finish->sandbox;
@@ -164,11 +171,9 @@ int stage_finish(const struct finish *finish, struct build_report *report)
 	struct landlock_ground landlock = {
 		.sandbox = sandbox, .rung = rung, .trees = finish->trees, .caches = finish->caches};
 
-	report->terminal = open_terminal(sandbox, rung->walls, failure);
-	report->input = reopen_input(&sandbox->stdio[0], failure);
-	report->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (report->terminal == -2 || report->input == -2)
+	if (stage_streams(sandbox, rung->walls, report) < 0)
 		return -1;
+	report->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (report->root < 0)
 		return stage_fail(failure, "opening", "/");
 	landlock.records = finish->records;

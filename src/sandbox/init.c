@@ -5,6 +5,7 @@
  * It stands under the same filter as the command. It takes orders only over its control socket,
  * never by signal: signals that pid 1 has no handler for cannot be sent to it from inside. It is
  * session leader, so that the command is not and can be stopped from the keyboard. */
+#include "container/container.h"
 #include "stage.h"
 #include "../base/units.h"
 #include "../sys/kernel.h"
@@ -38,7 +39,14 @@ struct init {
 	unsigned pauses;   /* that have not ended */
 	uint64_t paused;   /* since when */
 	bool held;	   /* stops are the supervisor's until then */
+	pid_t messenger;   /* who delivers a signal by the runtime; 0: nobody */
+	int delivered;	   /* that signal */
+	uint64_t waiting;  /* signals that come after it, each once: bit n - 1 */
 };
+
+/* What the keyboard sends to whoever has the terminal. Where a runtime is started that is us: its
+ * helpers would die of it. */
+static const int of_keyboard[] = {SIGINT, SIGQUIT, SIGTSTP, SIGWINCH, SIGHUP};
 
 static void send_signal(const struct init *init, pid_t pid, int signal)
 {
@@ -54,8 +62,8 @@ static void start(const struct sandbox *sandbox, size_t candidate, const char *p
 	(void)syscall(SYS_execve, path, argv, sandbox->environment, candidate);
 }
 
-/* The errno of the attempt that says most: a file that cannot be run over none found. */
-static int execute(const struct sandbox *sandbox)
+/* A file that cannot be run says more than none found. */
+int init_execute(const struct sandbox *sandbox)
 {
 	int result = ENOENT;
 
@@ -153,7 +161,7 @@ static void become_command(const struct init *init, volatile int *failed)
 		*failed = errno;
 		_exit(127);
 	}
-	*failed = execute(sandbox);
+	*failed = init_execute(sandbox);
 	_exit(127);
 }
 
@@ -225,10 +233,26 @@ static void tell(const struct init *init, const struct init_event *event)
 	(void)!write(init->fds.control, event, sizeof(*event));
 }
 
+/* What the runtime's end means: it was told inside how the command ended. Where that was never
+ * told its kernel is gone, and the command with it; or it has not come as far as that. */
+static void learn_end(const struct keeper *keeper, struct init_event *end)
+{
+	struct apart_end told = {0};
+
+	if (pread(keeper->end, &told, sizeof(told), 0) != sizeof(told) || !told.begun) {
+		end->unmade = end->status != SIGKILL;
+		return;
+	}
+	end->exec_error = told.exec_error;
+	end->status = told.ended ? told.status : SIGKILL;
+}
+
 static void command_ended(const struct init *init, int status, bool alone)
 {
 	struct init_event end = {.alone = alone, .status = status};
 
+	if (init->fds.keeper)
+		learn_end(init->fds.keeper, &end);
 	count_resources(init, &end);
 	if (init->slave >= 0)
 		close(init->slave); /* the terminal's last holder, if we are alone */
@@ -236,7 +260,61 @@ static void command_ended(const struct init *init, int status, bool alone)
 	leave(init);
 }
 
-static void reap(const struct init *init)
+/* Nobody could take the signal. Before the command was there it has ended by it, as it would have;
+ * behind its end it is nobody's. */
+static void end_early(const struct init *init)
+{
+	const struct init_event end = {.status = init->delivered};
+	struct apart_end told = {0};
+
+	if (init->delivered == SIGCONT || init->delivered == SIGWINCH ||
+	    init->delivered == SIGTSTP ||
+	    (pread(init->fds.keeper->end, &told, sizeof(told), 0) == sizeof(told) && told.begun))
+		return;
+	tell(init, &end);
+	leave(init);
+}
+
+/* By the runtime, to the command's pid 1, which passes it on; one after the other. */
+static void deliver(struct init *init, int signal)
+{
+	const struct keeper *keeper = init->fds.keeper;
+	sigset_t none;
+	pid_t pid;
+
+	if (signal <= 0 || signal > 64)
+		return;
+	if (init->messenger) {
+		init->waiting |= UINT64_C(1) << (signal - 1);
+		return;
+	}
+	snprintf(keeper->number, 4, "%d", signal);
+	sigemptyset(&none);
+	pid = vfork();
+	if (pid == 0) {
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		execve(keeper->deliver[0], keeper->deliver, init->sandbox->environment);
+		_exit(1);
+	}
+	if (pid > 0) {
+		init->messenger = pid;
+		init->delivered = signal;
+	}
+}
+
+/* The messenger is back. */
+static void delivered(struct init *init, int status)
+{
+	int next = init->waiting ? __builtin_ctzll(init->waiting) + 1 : 0;
+
+	init->messenger = 0;
+	if (status != 0)
+		end_early(init);
+	init->waiting &= init->waiting - 1;
+	deliver(init, next);
+}
+
+static void reap(struct init *init)
 {
 	/* Of those that the supervisor has stopped none is left when it has let them go. */
 	int stops = init->held ? 0 : WSTOPPED, status = 0;
@@ -256,9 +334,11 @@ static void reap(const struct init *init)
 		/* Whoever asks to be traced by its parent may mean us: we trace nobody. */
 		if (info.si_code == CLD_TRAPPED)
 			ptrace(PTRACE_DETACH, info.si_pid, 0, info.si_status);
+		if (info.si_pid == init->messenger && info.si_code != CLD_STOPPED)
+			delivered(init, info.si_status);
 		if (info.si_pid != init->command)
 			continue;
-		if (info.si_code == CLD_STOPPED)
+		if (info.si_code == CLD_STOPPED && !init->fds.keeper)
 			tell(init, &(struct init_event){.stopped = info.si_status});
 		if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
 		    info.si_code == CLD_DUMPED) {
@@ -301,6 +381,11 @@ static void resume_time(struct init *init)
 
 static void follow(struct init *init, struct init_order order)
 {
+	if (init->fds.keeper && order.kind <= INIT_CONTINUE) {
+		if (order.kind == INIT_SIGNAL)
+			deliver(init, order.value);
+		return;
+	}
 	switch (order.kind) {
 	case INIT_SIGNAL:
 		if (order.value > 0 && order.value < NSIG)
@@ -363,6 +448,8 @@ _Noreturn void init_main(const struct sandbox *sandbox, const struct rung *rung,
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGCHLD);
+	for (size_t i = 0; fds->keeper && i < ELEMENTS(of_keyboard); i++)
+		sigaddset(&signals, of_keyboard[i]);
 	children = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (fds->master >= 0) {
 		init.slave = ioctl(fds->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -396,7 +483,8 @@ _Noreturn void init_main(const struct sandbox *sandbox, const struct rung *rung,
 			leave(&init);
 		if (events[1].revents) {
 			while (read(children, &info, sizeof(info)) > 0)
-				;
+				if (info.ssi_signo != SIGCHLD)
+					deliver(&init, (int)info.ssi_signo);
 			reap(&init);
 		}
 		if (events[0].revents) {

@@ -95,6 +95,7 @@ struct sandbox {
 	uid_t returning_uid; /* who pid 1 becomes where the runtime made it root; 0: it is already
 			      */
 	gid_t returning_gid;
+	bool apart; /* the runtime has a kernel of its own, in which nothing of ward's can stand */
 	struct rung rung; /* for pid 1, filled by the engine; so are the layers that stand */
 	uint64_t layers;
 };
@@ -191,6 +192,7 @@ struct init_event {
 	int stopped;	/* the signal that stopped it; 0: it has ended, and the rest holds */
 	bool alone;	/* nothing that it started is left */
 	int exec_error; /* errno where the command could not be executed */
+	bool unmade;	/* its runtime did not get as far as starting it */
 	int status;	/* as wait gives it */
 	double cpu_ms;	/* of all that were reaped; so are the others */
 	uint64_t max_rss_kb, read_bytes, written_bytes;

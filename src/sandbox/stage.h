@@ -127,16 +127,29 @@ struct finish {
 	bool no_network;
 };
 int stage_finish(const struct finish *finish, struct build_report *report);
+/* Of these the terminal and the input alone: into report->terminal and report->input. */
+int stage_streams(const struct sandbox *sandbox, unsigned walls, struct build_report *report);
 /* From here on the table of fds is our own. Closes every fd but these (-1 entries are skipped);
  * what the supervisor needs is in its table already. */
 int stage_leave_table(unsigned walls, int *fds, size_t count, struct failure *failure);
 
+/* Of a command that runs under a kernel of its own: what is started here is the runtime, which
+ * takes no signal for it and says little of its end. */
+struct keeper {
+	char *const *deliver; /* the runtime's words to send a signal; the last is its number */
+	char *number;	      /* in them, room for three characters */
+	int end;	      /* what was told from inside: struct apart_end */
+};
+
 /* Pid 1 from here on: starts the command and serves it until it ends. */
 struct init_fds {
-	int control;	   /* to the supervisor */
-	int master, input; /* the pty's, the reopened standard input; -1 none */
-	int tasks;	   /* what /proc says of its children; -1 none */
+	int control;		     /* to the supervisor */
+	int master, input;	     /* the pty's, the reopened standard input; -1 none */
+	int tasks;		     /* what /proc says of its children; -1 none */
+	const struct keeper *keeper; /* NULL: the command is our own child */
 };
+/* Executes the first of the candidates that can be; the errno of the attempt that says most. */
+int init_execute(const struct sandbox *sandbox);
 _Noreturn void init_main(const struct sandbox *sandbox, const struct rung *rung,
 			 const uint32_t pass[static 4], const struct init_fds *fds);
 

@@ -218,7 +218,7 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 	/* A container's profile is its engine's to set. */
 	if (rung->walls & WALL_BIT(WALL_APPARMOR) && (contained || !stage_apparmor()))
 		rung->walls &= ~WALL_BIT(WALL_APPARMOR);
-	rung->walls &= ~WALL_BIT(WALL_SELINUX);
+	rung->walls &= ~(WALL_BIT(WALL_SELINUX) | WALL_BIT(WALL_GVISOR));
 	whole = rung->walls | (contained ? container_walls(ground) & ~walls_switched_off() : 0);
 	if (contained && check_engine(rung, failure) < 0)
 		return -1;
@@ -278,8 +278,11 @@ static _Noreturn void run_engine(const struct sandbox *sandbox, int control,
 		stage_fail(&report->failure, "leaving", "the shared table of fds");
 	if (write(control, report, sizeof(*report)) != sizeof(*report) || report->failure.errnum)
 		_exit(1);
-	engine_become(sandbox, control, report->letter, report->program, report->errors,
-		      &report->failure);
+	if (sandbox->apart)
+		apart_become(sandbox, control, report->program, report->errors, &report->failure);
+	else
+		engine_become(sandbox, control, report->letter, report->program, report->errors,
+			      &report->failure);
 	dprintf(STDERR_FILENO, "%s %s: %s", report->failure.stage, report->failure.object,
 		strerror(report->failure.errnum));
 	_exit(1);

@@ -30,6 +30,7 @@ static const char *const names[WALL_COUNT] = {
 	[WALL_SEAL] = "seal",
 	[WALL_APPARMOR] = "apparmor",
 	[WALL_SELINUX] = "selinux",
+	[WALL_GVISOR] = "gvisor",
 };
 
 const char *wall_name(enum wall wall)

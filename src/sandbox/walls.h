@@ -30,6 +30,7 @@ enum wall {
 	WALL_SEAL,	   /* a program that a rule could mean is checked once it is loaded */
 	WALL_APPARMOR,	   /* the command is under a profile, where one was loaded; never lost */
 	WALL_SELINUX,	   /* the same by a label, of a container that was given one */
+	WALL_GVISOR, /* the command runs under a kernel that is a program: of runsc; never lost */
 	WALL_COUNT,
 };
 

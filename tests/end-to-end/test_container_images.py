@@ -231,7 +231,6 @@ def test_what_is_not_what_its_name_says_is_refused(ward, root, place):
 @pytest.mark.parametrize('words, message', [
     (['rootfs=/no/such/place'], 'No such file'),
     (['image=/no/such/image'], 'No such file'),
-    (['runtime=runsc'], 'there is no runsc on this machine'),
     (['runtime=kata'], 'there is no kata-runtime on this machine'),
     (['runtime=podman'], 'runtime'),
     (['rootfs=/srv', 'image=/x'], 'not both'),

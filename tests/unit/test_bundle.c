@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <linux/audit.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -223,6 +224,54 @@ static void who_must_be_root_first_gets_what_it_takes_to_leave(void **state)
 	free(text);
 }
 
+/* Under a kernel of its own: what is started is ward's, with the command's words behind its own. */
+static void a_kernel_of_its_own_gets_the_command_and_no_powers(void **state)
+{
+	static const char *const wanted[] = {APART_PROGRAM, "contained", "1000", "1001",  "4000",
+					     "1",	    "0",	 "2",	 "/work", "/bin/a",
+					     "/usr/bin/a",  "a",	 "b"};
+	char *words[] = {(char *)"a", (char *)"b", NULL}, *variables[] = {(char *)"X=1", NULL};
+	char *paths[] = {(char *)"/bin/a", (char *)"/usr/bin/a", NULL};
+	const struct list candidates = {.items = paths, .count = 2};
+	struct sandbox sandbox = {.runtime = "/usr/bin/runsc",
+				  .returning_uid = 1000,
+				  .returning_gid = 1001,
+				  .cwd = "/work",
+				  .argv = words,
+				  .environment = variables,
+				  .candidates = &candidates,
+				  .ignores_pipe = true,
+				  .files = 64};
+	const struct bundle_labels labels = {.run = "r"};
+	json_t *config, *list, *set, *limit;
+	const char *name;
+	char *text;
+
+	(void)state;
+	sigemptyset(&sandbox.signal_mask);
+	sigaddset(&sandbox.signal_mask, SIGTERM);
+	text = bundle_write_apart(&sandbox, &labels);
+	config = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(config);
+	free(text);
+	list = at(config, "process", "args");
+	assert_int_equal(json_array_size(list), ELEMENTS(wanted));
+	for (size_t i = 0; i < ELEMENTS(wanted); i++)
+		assert_string_equal(json_string_value(json_array_get(list, i)), wanted[i]);
+	assert_string_equal(json_string_value(json_array_get(at(config, "process", "env"), 0)),
+			    "X=1");
+	assert_int_equal(json_object_size(at(config, "process", "capabilities")), 5);
+	json_object_foreach (at(config, "process", "capabilities"), name, set)
+		assert_int_equal(json_array_size(set), 0);
+	assert_true(json_is_true(at(config, "process", "noNewPrivileges")));
+	limit = json_array_get(at(config, "process", "rlimits"), 0);
+	assert_string_equal(json_string_value(json_object_get(limit, "type")), "RLIMIT_NOFILE");
+	assert_int_equal(json_integer_value(json_object_get(limit, "hard")), 64);
+	json_decref(config);
+	words[1] = (char *)"\xff";
+	assert_null(bundle_write_apart(&sandbox, &labels));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +280,7 @@ int main(void)
 		cmocka_unit_test(a_label_is_believed_as_the_kernel_says_it),
 		cmocka_unit_test(nothing_is_left_to_whoever_is_inside),
 		cmocka_unit_test(who_must_be_root_first_gets_what_it_takes_to_leave),
+		cmocka_unit_test(a_kernel_of_its_own_gets_the_command_and_no_powers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,7 @@ void hold_done(struct holding *holding)
 	}
 	free(holding->later);
 	free(holding->made);
+	free(holding->halves);
 	list_done(&holding->lines);
 	*holding = (struct holding){0};
 }

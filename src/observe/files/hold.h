@@ -29,6 +29,12 @@ struct holding {
 		char *path;
 	} * later; /* files whose content is looked at in the end */
 	size_t later_count;
+	struct half {
+		dev_t device;
+		ino_t inode;
+		bool objects; /* else refs */
+	} * halves;	      /* directories with one of a repository's two names: see apart.c */
+	size_t half_count;
 	volatile uint64_t *company; /* holders made by all runs on this file system */
 	uint64_t company_before;
 	struct list lines; /* what was done in the end, for a person */

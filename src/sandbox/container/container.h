@@ -39,6 +39,8 @@ bool runtime_takes_program(const char *runtime);
 /* Whether it must be root inside. A plain user has one number, which is root's then: pid 1 makes
  * one more user namespace, in which it is its own again. */
 bool runtime_is_root(const char *runtime);
+/* Whether it has a kernel of its own. */
+bool runtime_is_apart(const char *runtime);
 
 /* The walls that the runtime builds, of those that are wanted. */
 unsigned container_walls(const struct ground *ground);
@@ -53,6 +55,9 @@ int bundle_check(const struct bundle_labels *labels, struct error **ret_error);
 /* The text of config.json; the caller frees. */
 char *bundle_write(const struct ground *ground, const struct sandbox *sandbox,
 		   const struct bundle_labels *labels);
+/* The same for a runtime that has a kernel of its own; NULL where a word is no UTF-8, for which
+ * JSON has no place. */
+char *bundle_write_apart(const struct sandbox *sandbox, const struct bundle_labels *labels);
 
 /* In the engine, before anything is masked: the directory that becomes the root, -1 where that is
  * the tree itself, -2 on failure. */
@@ -69,6 +74,35 @@ int root_attach(struct failure *failure);
 /* The engine becomes the runtime. Returns only on failure. */
 int engine_become(const struct sandbox *sandbox, int control, int letter, int program, int errors,
 		  struct failure *failure);
+/* The same where the runtime has a kernel of its own (runsc): namespaces around it, and in them the
+ * process that starts it, sees to its end and takes orders, as pid 1 does elsewhere. Returns only
+ * on failure. */
+int apart_become(const struct sandbox *sandbox, int control, int program, int errors,
+		 struct failure *failure);
+/* The walls that can stand then. */
+unsigned apart_walls(void);
+/* What the bundle has the runtime start: ward again, by a file of its own, which starts the command
+ * inside and tells how it ended. */
+#define APART_PLACE   "/run/.ward"
+#define APART_PROGRAM APART_PLACE "/ward"
+#define APART_TOLD    APART_PLACE "/told"
+#define APART_END     APART_TOLD "/end"
+struct apart_end {
+	uint32_t begun, ended; /* inside; how the command did is known */
+	int32_t exec_error, status;
+};
+/* Its words, before the candidates and the command. */
+enum apart_word {
+	APART_UID, /* of the command; 0: as the runtime made it */
+	APART_GID,
+	APART_SIGNALS,	  /* the mask that it starts with, in hexadecimal */
+	APART_IGNORES,	  /* 1: SIGPIPE, 2: SIGCHLD */
+	APART_KEYBOARD,	  /* 1: it has the terminal */
+	APART_CANDIDATES, /* how many there are */
+	APART_DIRECTORY,
+	APART_WORDS,
+};
+_Noreturn void apart_inside(int count, char **words);
 /* ward's own file, as it is seen in the tree that was made: read-only. */
 int engine_open_program(void);
 
@@ -76,5 +110,7 @@ int engine_open_program(void);
  * then, and who pid 1 is to us; 0 where it is gone. -1 where nothing came. */
 int container_receive(int control, struct build_report *ret_report, int *ret_pidfd,
 		      pid_t *ret_leader);
+/* Hands it over. leader: a pidfd of who is pid 1. */
+void parcel_send(int control, const struct build_report *report, int leader);
 /* Pid 1 of a container, as it was started by the runtime. */
 _Noreturn void container_inside(void);

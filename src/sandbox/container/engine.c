@@ -21,9 +21,11 @@ static const struct {
 	bool covers;   /* refuses machines with both versions of cgroups, so it sees none */
 	bool compiled; /* takes the filter as a program */
 	bool root;     /* is root inside before it is anybody else */
+	bool apart;    /* has a kernel of its own: see apart.c */
 } runtimes[] = {
-	{"crun", "--cgroup-manager=disabled", true, true, false},
-	{"runc", "--rootless=true", false, false, true},
+	{"crun", "--cgroup-manager=disabled", true, true, false, false},
+	{"runc", "--rootless=true", false, false, true, false},
+	{"runsc", "--ignore-cgroups", false, false, true, true},
 };
 
 static int clone_tree(int directory, const char *path)
@@ -61,6 +63,11 @@ bool runtime_takes_program(const char *runtime)
 bool runtime_is_root(const char *runtime)
 {
 	return runtimes[runtime_kind(runtime)].root;
+}
+
+bool runtime_is_apart(const char *runtime)
+{
+	return runtimes[runtime_kind(runtime)].apart;
 }
 
 int engine_open_root(const struct sandbox *sandbox, struct failure *failure)

@@ -26,7 +26,7 @@ struct parcel {
 	bool there[HANDED];
 };
 
-static void send_parcel(int control, const struct build_report *report, int leader)
+void parcel_send(int control, const struct build_report *report, int leader)
 {
 	const int fds[HANDED] = {
 		report->listener, report->terminal, report->network, report->mounts,
@@ -126,7 +126,7 @@ static _Noreturn void carry(int from)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (read(from, &letter, sizeof(letter)) == sizeof(letter))
-		send_parcel(CONTAINED_CONTROL, &letter.report, letter.leader);
+		parcel_send(CONTAINED_CONTROL, &letter.report, letter.leader);
 	_exit(0);
 }
 
