@@ -277,10 +277,11 @@ static void tie_caller(struct observer *observer, pid_t tid)
 	if (tie->tid == tid)
 		return;
 	insert_leave(observer);
+	if (tie->never || !realm_of(tid, tie->realm))
+		return;
 	/* In a namespace of its own it is told from all others on the machine. */
-	tie->never = tie->never || observer->observed->among_all || !open_timer(observer) ||
-		     !realm_of(tid, tie->realm) || !realm_of(getpid(), own) ||
-		     strcmp(own, tie->realm) == 0;
+	tie->never = observer->observed->among_all || !open_timer(observer) ||
+		     !realm_of(getpid(), own) || strcmp(own, tie->realm) == 0;
 	if (tie->never || !place_stay(&observer->place))
 		return;
 	tie->home = observer->place.home;
@@ -288,11 +289,15 @@ static void tie_caller(struct observer *observer, pid_t tid)
 		tie->born = last_born();
 		CPU_ZERO(&tie->places);
 	}
-	if (CPU_COUNT(&tie->home) < 2 || tie->born < 0)
-		return;
 	CPU_OR(&tie->places, &tie->places, &observer->place.here);
-	if (sched_setaffinity(tid, sizeof(observer->place.here), &observer->place.here) == 0)
-		tie->tid = tid;
+	if (CPU_COUNT(&tie->home) < 2 || tie->born < 0 ||
+	    (sched_setaffinity(tid, sizeof(observer->place.here), &observer->place.here) < 0 &&
+	     errno != ESRCH)) {
+		tie->never = true; /* nor will it be otherwise the next time */
+		insert_leave(observer);
+		return;
+	}
+	tie->tid = tid;
 }
 
 int insert_and_send(struct observer *observer, const struct seccomp_notif *call, int fd,
