@@ -216,3 +216,16 @@ def test_set_user_id_programs_gain_nothing(ward):
     assert shutil.which('su') or shutil.which('mount')
     assert ward.sh('grep -E "^(Cap|NoNewPrivs)" /proc/self/status').out.split() == [
         word for name in ('CapInh:', 'CapPrm:', 'CapEff:', 'CapBnd:', 'CapAmb:') for word in (name, '0' * 16)] + ['NoNewPrivs:', '1']
+
+
+def test_a_mount_that_somebody_still_writes_to_is_closed_a_moment_later(plain):
+    """Whoever the supervisor forks while its sandbox is built holds copies of the sandbox's files for a moment: the kernel is made to say so once."""
+    log = plain.place / 'home' / 'calls'
+    for number in range(1, 20):
+        done = plain('-f', '-o', log, '-e', 'trace=mount_setattr', '-e', f'inject=mount_setattr:error=EBUSY:when={number}', plain.binary, 'run', '--', 'true',
+                     program='/usr/bin/strace')
+        met = [line for line in log.read_text().splitlines() if 'INJECTED' in line and '"/run", 0,' in line]
+        if met:
+            assert done.code == 0, done
+            return
+    raise AssertionError('it is not closed by this call any more')
