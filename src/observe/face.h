@@ -16,6 +16,10 @@ void face_called(pid_t tid);
 int face_directory(pid_t tid);
 /* As readlink says it; -1 where nothing is kept of the thread, or it is gone. */
 ssize_t face_read_working_directory(pid_t tid, char *text, size_t room);
+/* What is read next of this thread's is kept, if it has no others beside it, until it is forgotten:
+ * when anybody goes to another directory, or moves one, or it has not called for a moment. */
+void face_keep_working_directory(pid_t tid);
+void face_forget_working_directory(void);
 
 mode_t caller_umask(pid_t tid);
 /* The thread is about to set its umask, and that of all with which it shares it. */

@@ -231,6 +231,7 @@ void insert_leave(struct observer *observer)
 	struct tie *tie = &observer->tie;
 
 	observer->pace.last = 0;
+	face_forget_working_directory();
 	if (tie->tid) {
 		untie(tie, tie->tid);
 		untie_born(tie);
@@ -298,6 +299,7 @@ static void tie_caller(struct observer *observer, pid_t tid)
 		return;
 	}
 	tie->tid = tid;
+	face_keep_working_directory(tid);
 }
 
 int insert_and_send(struct observer *observer, const struct seccomp_notif *call, int fd,

@@ -57,6 +57,8 @@ static const struct trap traps[] = {
 	{SYS_removexattr, "removexattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, false},
 	{SYS_lremovexattr, "lremovexattr", TRAP_CHANGE, -1, 0, -1, -1, -1, -1, true},
 	{SYS_umask, "umask", TRAP_UMASK, -1, -1, -1, -1, -1, -1, false},
+	{SYS_chdir, "chdir", TRAP_GO, -1, 0, -1, -1, -1, -1, false},
+	{SYS_fchdir, "fchdir", TRAP_GO, -1, -1, -1, -1, -1, -1, false},
 	{SYS_sched_getaffinity, "sched_getaffinity", TRAP_PLACE, -1, -1, -1, -1, -1, -1, false},
 	{SYS_access, "access", TRAP_ACCESS, -1, 0, -1, -1, -1, 1, false},
 	{SYS_faccessat, "faccessat", TRAP_ACCESS, 0, 1, -1, -1, -1, 2, false},
@@ -239,6 +241,8 @@ void serve_call(struct observer *observer, const struct seccomp_notif *call,
 		serve_umask(observer, call);
 	else if (trap->kind == TRAP_PLACE)
 		serve_place(observer, call, trap);
+	else if (trap->kind == TRAP_GO) /* nobody's directory is kept any more, see insert_leave */
+		answer_continue(observer, call->id);
 	else if (trap->kind == TRAP_EXEC)
 		serve_exec(observer, call, trap);
 	else if (trap->kind == TRAP_ACCESS)

@@ -155,6 +155,7 @@ enum trap_kind {
 	TRAP_ALLOCATE,	   /* space without a write */
 	TRAP_UMASK,	   /* what is made for the caller must have it */
 	TRAP_PLACE,	   /* on which processors somebody may run */
+	TRAP_GO,	   /* to another working directory */
 	TRAP_CONNECT,
 	TRAP_BIND,
 	TRAP_SEND,

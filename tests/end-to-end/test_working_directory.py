@@ -52,3 +52,25 @@ def test_a_thread_s_working_directory_is_that_of_all(ward):
         assert os.path.exists(f'{place}/f{number}-3')
     print('all')'''
     assert works(ward, script) == 'all\n'
+
+
+def test_many_files_in_a_row_and_then_elsewhere(ward):
+    """By name and by fd, by oneself and by a thread that has just come, in the middle of what is made fastest."""
+    script = MAKE + '''
+    places = [f'{top}/p{number}' for number in range(24)]
+    for place in places: os.mkdir(place)
+    for number, place in enumerate(places):
+        if number % 3 == 0:
+            os.chdir(place)
+        elif number % 3 == 1:
+            fd = os.open(place, os.O_RDONLY)
+            os.fchdir(fd)
+            os.close(fd)
+        else:
+            thread = threading.Thread(target=os.chdir, args=(place,))
+            thread.start()
+            thread.join()
+        for n in range(40): make(f'f{n}')
+    assert [len(os.listdir(place)) for place in places] == [40] * 24, [len(os.listdir(place)) for place in places]
+    print(sorted(os.listdir(top)) == sorted(os.path.basename(place) for place in places))'''
+    assert works(ward, script) == 'True\n'
