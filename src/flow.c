@@ -362,7 +362,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		error_free(*ret_error);
 		*ret_error = NULL;
 		/* What was begun before the judgement may not be what was judged. */
-		r = round == 0 && flow->entry.init > 0 &&
+		r = round == 0 && flow->entry.control >= 0 &&
 				    flow->entry_level == flow->verdict.level &&
 				    (flow->entry_network == NETWORK_FULL) ==
 					    (flow->verdict.network == NETWORK_FULL)
@@ -380,6 +380,8 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 			r = publish_ports(&permissions->publish, &flow->published, ret_error);
 		if (r == 0)
 			r = flow_check_mode(flow, ret_error);
+		if (r == 0)
+			r = sandbox_born(&flow->entry, ret_error);
 		if (r == 0) /* nothing of the command is there yet */
 			cgroup_add(flow->group, flow->entry.init);
 		if (r == 0)
@@ -714,7 +716,7 @@ static int open_everything(struct flow *flow, struct error **ret_error)
 	    ((r = identity_become(&flow->identity, geteuid() == 0 && flow_is_attended(flow),
 				  ret_error)) < 0))
 		return r;
-	if (flow->entry.init <= 0 && !flow_is_resumed(flow) &&
+	if (flow->entry.control < 0 && !flow_is_resumed(flow) &&
 	    (r = begin(flow, request->foreign ? LEVEL_RESTRICTED : request->level,
 		       request->foreign ? NETWORK_NONE : request->network, ret_error)) < 0)
 		return r;

@@ -188,15 +188,33 @@ static const char *take_text(const char **at)
 	return text;
 }
 
-static char **take_texts(const char **at, uint64_t count)
+/* The lists of pointers, one behind the other. Not from the allocator: ours is a copy of one that
+ * may have been at work when it was made. */
+static char **make_room(const struct head *head)
 {
-	char **items = calloc(count + 1, sizeof(*items));
+	size_t count = 0;
+	char **room;
 
-	if (!items)
-		abort();
+	for (size_t i = 0; i < ELEMENTS(head->counts); i++)
+		count += head->counts[i] + 1;
+	room = mmap(NULL, count * sizeof(*room), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return room == MAP_FAILED ? NULL : room;
+}
+
+static char **take_texts(const char **at, uint64_t count, char ***room)
+{
+	char **items = *room;
+
 	for (uint64_t i = 0; i < count; i++)
 		items[i] = (char *)take_text(at);
+	*room += count + 1;
 	return items;
+}
+
+static struct list take_list(const char **at, uint64_t count, char ***room)
+{
+	return (struct list){.items = take_texts(at, count, room), .count = count};
 }
 
 int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char **ret_masks,
@@ -207,8 +225,9 @@ int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char
 	const struct head *head = (const struct head *)letter;
 	struct sandbox sandbox;
 	const char *at;
+	char **room;
 
-	if (letter == MAP_FAILED)
+	if (letter == MAP_FAILED || !(room = make_room(head)))
 		return -errno;
 	at = letter + sizeof(*head);
 	sandbox = head->sandbox;
@@ -226,16 +245,12 @@ int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char
 	sandbox.selinux = take_text(&at);
 	for (size_t i = 0; i < ELEMENTS(sandbox.stdio); i++)
 		sandbox.stdio[i].path = take_text(&at);
-	writable = (struct list){.items = take_texts(&at, head->counts[WRITABLE]),
-				 .count = head->counts[WRITABLE]};
-	caches = (struct list){.items = take_texts(&at, head->counts[CACHES]),
-			       .count = head->counts[CACHES]};
-	mounts = (struct list){.items = take_texts(&at, head->counts[MOUNTS]),
-			       .count = head->counts[MOUNTS]};
-	sandbox.argv = take_texts(&at, head->counts[ARGV]);
-	sandbox.environment = take_texts(&at, head->counts[ENVIRONMENT]);
-	candidates = (struct list){.items = take_texts(&at, head->counts[CANDIDATES]),
-				   .count = head->counts[CANDIDATES]};
+	writable = take_list(&at, head->counts[WRITABLE], &room);
+	caches = take_list(&at, head->counts[CACHES], &room);
+	mounts = take_list(&at, head->counts[MOUNTS], &room);
+	sandbox.argv = take_texts(&at, head->counts[ARGV], &room);
+	sandbox.environment = take_texts(&at, head->counts[ENVIRONMENT], &room);
+	candidates = take_list(&at, head->counts[CANDIDATES], &room);
 	sandbox.writable = &writable;
 	sandbox.caches = &caches;
 	sandbox.mounts = &mounts;

@@ -129,7 +129,8 @@ const char *network_furnish(int ret_names[static NAME_SOCKETS]);
 
 /* What stands after set-up. All fds are the caller's, -1 for what was not made. */
 struct entry {
-	pid_t init; /* our child: pid 1 of the sandbox, or the runtime of a container */
+	bool coming; /* init is being born: see sandbox_born */
+	pid_t init;  /* our child: pid 1 of the sandbox, or the runtime of a container */
 	int pidfd;
 	pid_t leader;	  /* pid 1 of the sandbox, whoever made it */
 	int leader_pidfd; /* of a container's; else -1 */
@@ -154,6 +155,9 @@ struct entry {
 };
 
 int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct error **ret_error);
+/* Init is there when this returns. Fails with ERESTART where it could not be born as it was begun:
+ * begin again. */
+int sandbox_born(struct entry *entry, struct error **ret_error);
 /* Fails with the stage and object that failed; init is gone then. An error whose errnum is ESTALE
  * means that something to be masked was moved between the search and the mask: search again; one
  * with ERESTART that this machine refuses a wall: begin again, and it is left out. */

@@ -8,6 +8,7 @@
  *
  * The two work side by side, because a start is waited for: init makes the namespaces and builds
  * the tree while the supervisor judges the request, which takes as long. */
+#include "ahead.h"
 #include "container/container.h"
 #include "identity.h"
 #include "stage.h"
@@ -82,11 +83,15 @@ static void lose(struct rung *rung, enum wall wall)
 	rung->lost |= WALL_BIT(wall);
 }
 
+/* Init was born into all of its namespaces. */
+static bool has_namespaces;
+
 /* The namespaces that init makes itself. All at once where they are to be had; else one by one, and
  * those that are refused are done without, but for the one that everything about files needs. */
 static int make_namespaces(struct rung *rung, struct failure *failure)
 {
-	if (unshare((int)namespace_flags(rung->walls, /* at_birth= */ false)) == 0)
+	if (has_namespaces ||
+	    unshare((int)namespace_flags(rung->walls, /* at_birth= */ false)) == 0)
 		return 0;
 	for (size_t i = 0; i < ELEMENTS(namespaces); i++) {
 		if (namespaces[i].at_birth || !(rung->walls & WALL_BIT(namespaces[i].wall)) ||
@@ -406,6 +411,36 @@ static int refused(struct entry *entry, struct error **ret_error)
 	return error_hint(ret_error, "`ward doctor` says what this machine gives");
 }
 
+/* What init begins with where the maker bears it: what lies on our stack may be gone by then. */
+static struct {
+	struct ground ground;
+	struct rung rung;
+	int control, self;
+} coming;
+
+static void begin_coming(void)
+{
+	has_namespaces = true;
+	run_init(&coming.ground, coming.rung, coming.control, coming.self);
+}
+
+/* Everything that was made ahead is wanted, and nothing else. */
+static bool bears_ahead(const struct ground *ground, const struct entry *entry,
+			const struct rung *rung)
+{
+	const uint64_t at_birth = namespace_flags(rung->walls, /* at_birth= */ true);
+
+	if (!ground->whole || ladder_lost() ||
+	    (at_birth | namespace_flags(rung->walls, /* at_birth= */ false)) !=
+		    (ahead_namespaces() | CLONE_NEWPID))
+		return false;
+	coming.ground = *ground;
+	coming.rung = *rung;
+	coming.control = entry->init_control;
+	coming.self = entry->self;
+	return ahead_bear(CLONE_NEWPID, begin_coming);
+}
+
 int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct error **ret_error)
 {
 	struct rung rung = {.walls = walls_wanted(ground)};
@@ -417,12 +452,16 @@ int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct e
 	entry.control = control[0];
 	entry.init_control = control[1];
 	entry.self = sys_pidfd_open(getpid());
-	entry.init = birth_of_init(ground->whole, &rung, &entry.pidfd);
-	if (entry.init == 0)
-		run_init(ground, rung, control[1], entry.self);
-	if (entry.init < 0)
-		return refused(&entry, ret_error);
-	place_elsewhere(entry.init);
+	entry.coming = bears_ahead(ground, &entry, &rung);
+	if (!entry.coming) {
+		ahead_dismiss();
+		entry.init = birth_of_init(ground->whole, &rung, &entry.pidfd);
+		if (entry.init == 0)
+			run_init(ground, rung, control[1], entry.self);
+		if (entry.init < 0)
+			return refused(&entry, ret_error);
+		place_elsewhere(entry.init);
+	}
 	entry.leader = entry.init;
 	entry.walls = rung.walls;
 	entry.lost = rung.lost;
@@ -430,6 +469,17 @@ int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct e
 		identity_lower();
 	*ret_entry = entry;
 	return 0;
+}
+
+int sandbox_born(struct entry *entry, struct error **ret_error)
+{
+	if (!entry->coming)
+		return 0;
+	entry->coming = false;
+	entry->init = entry->leader = ahead_wait(&entry->pidfd);
+	if (entry->init > 0)
+		return 0;
+	return fail_errno(ret_error, E_ENGINE, ERESTART, "starting the sandbox's own processes");
 }
 
 static int explain(const struct failure *failure, unsigned lost, struct error **ret_error)
@@ -577,6 +627,7 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 
 void entry_done(struct entry *entry)
 {
+	(void)sandbox_born(entry, /* ret_error= */ NULL);
 	/* Still building, it may be waiting for anything. */
 	if (entry->init > 0 &&
 	    (entry->init_control >= 0 || (entry->errors >= 0 && entry->leader_pidfd < 0)))
