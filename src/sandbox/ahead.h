@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sandbox's namespaces, made while the C library still starts. The kernel takes as long for them
- * as a program for its first line, and neither needs the other.
+/* The sandbox's namespaces, made while the C library still starts. The kernel takes as long for
+ * them as a program for its first line, and neither needs the other.
  *
  *     ward_entry      where the program begins, before _start: `ward run` starts the maker
  *     ahead_bear      the maker bears init into what it has made
