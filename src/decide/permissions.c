@@ -122,6 +122,15 @@ static void add_table(struct list *list, const char *const *table)
 		list_add(list, *table);
 }
 
+/* $HOME, the account's and the one that rules name are mostly the same. */
+static bool is_again(const char *const *homes, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (homes[i] && strcmp(homes[i], homes[at]) == 0)
+			return true;
+	return false;
+}
+
 /* ward's own files: nothing lifts these. */
 static void deny_own(const struct surroundings *surroundings, const char *const *homes,
 		     size_t count, struct permissions *permissions)
@@ -136,13 +145,14 @@ static void deny_own(const struct surroundings *surroundings, const char *const 
 	if (config && config[0] == '/')
 		list_take(&permissions->own, path_resolve(config, NULL, "ward"));
 	for (size_t i = 0; i < count; i++)
-		if (homes[i] && homes[i][0] == '/') {
+		if (homes[i] && homes[i][0] == '/' && !is_again(homes, i)) {
 			list_take(&permissions->own, path_resolve(homes[i], NULL, ".config/ward"));
 			list_take(&permissions->own,
 				  path_resolve(homes[i], NULL, ".local/state/ward"));
 		}
 	for (size_t i = 0; i < permissions->own.count; i++)
-		list_add(&permissions->never, permissions->own.items[i]);
+		if (!list_has(&permissions->never, permissions->own.items[i]))
+			list_add(&permissions->never, permissions->own.items[i]);
 	/* Directories of sockets that do not lie below /run, which is hidden as a whole. */
 	if (runtime && runtime[0] == '/' && !path_is_under(runtime, "/run"))
 		list_add(&permissions->never, runtime);
@@ -171,14 +181,9 @@ static void deny_defaults(const struct surroundings *surroundings, const char *w
 		deny_default(permissions, pattern);
 	}
 	add_table(&permissions->not_deny_names, not_secret_names);
-	for (size_t i = 0; i < ELEMENTS(homes); i++) {
-		bool again = false;
-
-		for (size_t before = 0; before < i && homes[i]; before++)
-			again = again || (homes[before] && strcmp(homes[before], homes[i]) == 0);
-		if (homes[i] && homes[i][0] == '/' && !again)
+	for (size_t i = 0; i < ELEMENTS(homes); i++)
+		if (homes[i] && homes[i][0] == '/' && !is_again(homes, i))
 			deny_home(homes[i], /* own= */ i == 0, permissions);
-	}
 	deny_own(surroundings, homes, ELEMENTS(homes), permissions);
 	by_products_add(surroundings->home, &permissions->by_products);
 }
