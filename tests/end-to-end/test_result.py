@@ -214,6 +214,12 @@ def test_processes_are_counted(plain):
     assert plain.result('--', 'sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done; :')['resources']['processes'] == 10
 
 
+def test_of_what_was_ended_the_use_is_known_as_far_as_it_can_be_seen(plain):
+    used = plain.result('--timeout', '1s', '--', 'sh', '-c', """for i in 1 2 3; do sleep 60 & done
+        exec /usr/bin/python3 -c 'x = bytearray(50 << 20); import time; time.sleep(60)'""")['resources']
+    assert used['max_rss_kb'] > 50 << 10 and used['processes'] == 4, used
+
+
 def test_level_none_reports_itself(ward):
     result = ward.result('--level', 'none', '--', 'sh', '-c', 'echo out; exit 4')
     holds(result, status=4, exit_code=4, verdict='allow', source='flag', stdout='out\n', error=None)
