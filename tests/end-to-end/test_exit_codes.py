@@ -58,12 +58,12 @@ def test_a_program_on_the_path_that_cannot_be_executed_is_told_from_one_that_is_
 
 
 def test_a_missing_interpreter_is_not_found(plain):
-    plain.file('script', '#!/no/such/interpreter\n', mode=0o755)
+    plain.file('scripted', '#!/no/such/interpreter\n', mode=0o755)
     for level in ('restricted', 'none'):
-        done = plain('run', '--level', level, '--', './script')
-        assert done.code == 127 and './script: what it is to be run by was not found' in done.err and 'first line' in done.err, done
-    done = plain.run('script', env={'PATH': f'{plain.work}:/usr/bin'})
-    assert done.code == 127 and f'{plain.work}/script: what it' in done.err, done
+        done = plain('run', '--level', level, '--', './scripted')
+        assert done.code == 127 and './scripted: what it is to be run by was not found' in done.err and 'first line' in done.err, done
+    done = plain.run('scripted', env={'PATH': f'{plain.work}:/usr/bin'})
+    assert done.code == 127 and f'{plain.work}/scripted: what it' in done.err, done
 
 
 def test_a_program_that_the_sandboxs_own_tmp_hides_is_told_as_such(plain):
