@@ -522,11 +522,38 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 	return r;
 }
 
+/* The file that was to be executed, where it is there for ward; NULL. */
+static const char *find_program(const struct flow *flow)
+{
+	_cleanup_close_ int cwd = open(flow->request->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct list *candidates = &flow->prepared.candidates;
+	struct stat st;
+
+	for (size_t i = 0; cwd >= 0 && i < candidates->count && !flow_has_own_root(flow); i++)
+		if (faccessat(cwd, candidates->items[i], X_OK, AT_EACCESS) == 0 &&
+		    fstatat(cwd, candidates->items[i], &st, 0) == 0 && S_ISREG(st.st_mode))
+			return candidates->items[i];
+	return NULL;
+}
+
 /* 6. What became of it. */
 static int explain_exec(const struct flow *flow, int errnum, struct error **ret_error)
 {
-	const char *program = flow->prepared.argv.items[0];
+	const char *program = flow->prepared.argv.items[0],
+		   *there = errnum == ENOENT ? find_program(flow) : NULL;
+	bool tmp = flow->entry.walls & WALL_BIT(WALL_TMP);
 
+	if (there && tmp && path_is_under(there, "/tmp")) {
+		fail(ret_error, E_NOT_FOUND, "%s: not found: the sandbox has a /tmp of its own",
+		     there);
+		return error_hint(ret_error, "move it to the workspace, or show it: --write %s",
+				  there);
+	}
+	if (there && strncmp(there, "/run/", 5) != 0) {
+		fail(ret_error, E_NOT_FOUND, "%s: what it is to be run by was not found", there);
+		return error_hint(ret_error, "a script names its interpreter in its first line, a "
+					     "program its loader (`file` shows it)");
+	}
 	if (errnum == ENOENT) {
 		fail(ret_error, E_NOT_FOUND, "%s: not found", program);
 		return strchr(program, '/')

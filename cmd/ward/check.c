@@ -204,8 +204,16 @@ static void keep_object(const struct plan *plan, const struct assessment *assess
 	*(json_t **)data = check_to_json(plan, assessment, verdict);
 }
 
-/* One line of a batch. */
-static void check_line(const struct request *common, const char *line, size_t length)
+static void print_error(const struct error *error)
+{
+	json_t *object = error_object(error);
+
+	output_json(object);
+	json_decref(object);
+}
+
+/* One line of a batch: it is laid over the flags, which were read before. */
+static void check_line(int argc, char **argv, const char *line, size_t length)
 {
 	_cleanup_error_ struct error *error = NULL;
 	_cleanup_request_ struct request request;
@@ -214,12 +222,15 @@ static void check_line(const struct request *common, const char *line, size_t le
 	int r;
 
 	request_init(&request);
-	request.level = common->level;
-	r = request_from_json(line, length, &request, &error);
+	r = options_parse_flags(argc, argv, &request, &error);
+	if (r == 0)
+		r = request_from_json(line, length, &request, &error);
 	if (!request.workspace)
 		request.workspace = strdup(getcwd(here, sizeof(here)) ? here : "/");
 	if (!request.cwd)
 		request.cwd = strdup(request.workspace);
+	if (r == 0)
+		flow_imply_profile(&request);
 	if (r < 0 || flow_check(&request, keep_object, &object, &error) < 0)
 		object = error_object(error);
 	output_json(object);
@@ -276,26 +287,49 @@ static bool has_more(const struct input *input)
 	return memchr(input->data + input->begin, '\n', input->end - input->begin) != NULL;
 }
 
-static int check_batch(const struct request *common)
+static int print_help(void)
+{
+	printf("usage: ward check [OPTION...] -- COMMAND ARGUMENT...\n"
+	       "       ward check [OPTION...] -c SCRIPT\n"
+	       "       ward check --batch [OPTION...]\n\n"
+	       "Says what is known about a command and how it weighs; runs nothing. The options "
+	       "are "
+	       "those of ward run.\n"
+	       "Exits 0 allow, 1 ask, 2 deny, 125 error.\n\n"
+	       "  --json   one object on standard output; {\"error\": ...} where nothing could be "
+	       "said\n"
+	       "  --batch  reads one object a line, {\"argv\": [...]} or {\"command\": \"TEXT\"}, "
+	       "and "
+	       "prints one a line, in order;\n"
+	       "           {\"error\": ...} for a line that cannot be read, or is longer than 4 "
+	       "MiB. Exits 0, and\n"
+	       "           125 only where the input cannot be read\n");
+	return output_end("check", 0);
+}
+
+static int check_batch(int argc, char **argv)
 {
 	static struct input input;
 	_cleanup_buffer_ struct buffer line = {0};
+	_cleanup_request_ struct request common;
+	_cleanup_error_ struct error *bad = NULL;
 	size_t length;
+	int r;
 
+	request_init(&common);
+	r = options_parse_flags(argc, argv, &common, &bad);
+	if (r != 0)
+		return r < 0 ? output_error("check", bad) : print_help();
 	output_begin();
 	while (!output_is_closed() && read_line(&input, &line, &length)) {
 		_cleanup_error_ struct error *error = NULL;
 
 		if (length > LINE_LIMIT) {
-			json_t *object;
-
 			fail(&error, E_INPUT, "the line has %zu bytes, more than %d", length,
 			     LINE_LIMIT);
-			object = error_object(error);
-			output_json(object);
-			json_decref(object);
+			print_error(error);
 		} else {
-			check_line(common, buffer_text(&line), line.length);
+			check_line(argc, argv, buffer_text(&line), line.length);
 		}
 		if (!has_more(&input))
 			fflush(stdout);
@@ -309,37 +343,16 @@ static int check_batch(const struct request *common)
 	return output_end("check", 0);
 }
 
-/* --batch prints JSON anyway. */
-static bool is_batch(int argc, char **argv)
+/* Takes the word out, so that the flags of run are left. */
+static bool take_batch(int *argc, char **argv)
 {
-	bool batch = false;
-
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--batch") == 0)
-			batch = true;
-		else if (strcmp(argv[i], "--json") != 0)
-			return false;
-	}
-	return batch;
-}
-
-static int print_help(void)
-{
-	printf("usage: ward check [OPTION...] -- COMMAND ARGUMENT...\n"
-	       "       ward check [OPTION...] -c SCRIPT\n"
-	       "       ward check --batch\n\n"
-	       "Says what is known about a command and how it weighs; runs nothing. The options "
-	       "are "
-	       "those of ward run.\n"
-	       "Exits 0 allow, 1 ask, 2 deny, 125 error.\n\n"
-	       "  --json   one object on standard output\n"
-	       "  --batch  reads one object a line, {\"argv\": [...]} or {\"command\": \"TEXT\"}, "
-	       "and "
-	       "prints one a line, in order;\n"
-	       "           {\"error\": ...} for a line that cannot be read, or is longer than 4 "
-	       "MiB. Exits 0, and\n"
-	       "           125 only where the input cannot be read\n");
-	return output_end("check", 0);
+	for (int i = 1; i < *argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--batch") == 0) {
+			memmove(&argv[i], &argv[i + 1], (size_t)(*argc - i) * sizeof(*argv));
+			(*argc)--;
+			return true;
+		}
+	return false;
 }
 
 struct shown {
@@ -374,8 +387,8 @@ int verb_check(int argc, char **argv)
 	int r;
 
 	request_init(&request);
-	if (is_batch(argc, argv))
-		return check_batch(&request);
+	if (take_batch(&argc, argv))
+		return check_batch(argc, argv);
 	r = options_parse(argc, argv, &request, &error);
 	if (r == 1)
 		return print_help();
@@ -383,6 +396,11 @@ int verb_check(int argc, char **argv)
 	if (r == 0) {
 		flow_imply_profile(&request);
 		r = flow_check(&request, show, &shown, &error);
+	}
+	if (r < 0 && shown.json) {
+		output_begin();
+		print_error(error);
+		return output_end("check", EXIT_WARD);
 	}
 	return r < 0 ? output_error("check", error) : output_end("check", status[shown.kind]);
 }

@@ -89,15 +89,42 @@ static void open_closed_streams(void)
 			(void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+static int (*find_verb(const char *name))(int, char **)
+{
+	for (size_t i = 0; i < ELEMENTS(verbs); i++)
+		if (strcmp(name, verbs[i].name) == 0)
+			return verbs[i].run;
+	return NULL;
+}
+
+static int no_such_verb(const char *name)
+{
+	fprintf(stderr, "ward: there is no verb '%s'\n", name);
+	fprintf(stderr, "      `ward --help` lists them; to run a command: ward run -- COMMAND\n");
+	return EXIT_WARD;
+}
+
+/* `ward help VERB`, as with git. */
+static int help_about(char *verb)
+{
+	int (*run)(int, char **) = find_verb(verb);
+	char help[] = "--help", *words[] = {verb, help, NULL};
+
+	return run ? run(2, words) : no_such_verb(verb);
+}
+
 int main(int argc, char **argv)
 {
 	const char *verb = argc > 1 ? argv[1] : "--help";
+	int (*run)(int, char **);
 
 	open_closed_streams();
 
-	for (size_t i = 0; i < ELEMENTS(verbs); i++)
-		if (strcmp(verb, verbs[i].name) == 0)
-			return verbs[i].run(argc - 1, argv + 1);
+	run = find_verb(verb);
+	if (run)
+		return run(argc - 1, argv + 1);
+	if (strcmp(verb, "help") == 0 && argc > 2)
+		return help_about(argv[2]);
 	if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "help") == 0) {
 		print_help();
 		return argc > 1 ? output_end("help", 0) : EXIT_WARD;
@@ -106,7 +133,5 @@ int main(int argc, char **argv)
 		printf("ward %s\n", WARD_VERSION);
 		return output_end("version", 0);
 	}
-	fprintf(stderr, "ward: there is no verb '%s'\n", verb);
-	fprintf(stderr, "      `ward --help` lists them; to run a command: ward run -- COMMAND\n");
-	return EXIT_WARD;
+	return no_such_verb(verb);
 }

@@ -282,7 +282,8 @@ static int finish(int argc, char **argv, int at, struct request *request, struct
 	if (!request->script && request->argv.count == 0) {
 		fail(ret_error, E_USAGE, "there is no command to run");
 		return error_hint(ret_error,
-				  "ward run -- COMMAND ARGUMENT..., or ward run -c 'SCRIPT'");
+				  "ward %s -- COMMAND ARGUMENT..., or ward %s -c 'SCRIPT'", argv[0],
+				  argv[0]);
 	}
 	if (request->sandbox == PREFERENCE_REQUIRE &&
 	    (request->escalated || request->level == LEVEL_NONE))
@@ -345,10 +346,25 @@ static int parse_flags(int argc, char **argv, struct request *request, struct er
 	return at;
 }
 
+/* Who reads an object wants one where a flag is wrong, too, wherever --json stands. What a flag
+ * that is not known takes is not known either: one word. */
+static bool wants_json(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--json") == 0)
+			return true;
+		if (argv[i][0] != '-' && argv[i - 1][0] != '-')
+			break;
+	}
+	return false;
+}
+
 int options_parse(int argc, char **argv, struct request *request, struct error **ret_error)
 {
 	int at = parse_flags(argc, argv, request, ret_error);
 
+	if (at < 0)
+		request->json = wants_json(argc, argv);
 	if (at <= 0)
 		return at < 0 ? at : 1;
 	return finish(argc, argv, at, request, ret_error);

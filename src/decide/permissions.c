@@ -220,7 +220,8 @@ static int check_writable(const char *workspace, const char *path, const char *t
 		fail_errno(ret_error, E_USAGE, errno, "cannot make %s writable", path);
 		return error_hint(
 			ret_error,
-			"it must exist: make it first, or name the directory it will lie in");
+			"it must exist: make it first, name the directory it will lie in, or let "
+			"the command make it: --make");
 	}
 	if (path_is_beyond(real) || (strcmp(real, "/") == 0 && strcmp(path, "/") == 0))
 		return refuse_writable(real, ret_error);

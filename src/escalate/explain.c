@@ -75,7 +75,7 @@ void explain_denials(const struct request *request, const struct list *never,
 	bool bounded = bounds_of(request, result, &why);
 	const char *workspace = request->workspace;
 	bool failed = result->exit_code != 0 || result->signal;
-	size_t shown = 0, beyond = 0;
+	size_t shown = 0, beyond = 0, masked = 0;
 
 	for (size_t i = 0; i < attempt->denial_count; i++) {
 		const struct denial *denial = &attempt->denials[i];
@@ -121,19 +121,27 @@ void explain_denials(const struct request *request, const struct list *never,
 		list_add_printf(notices, "and %zu more; ward show %s", beyond, result->run);
 	/* Where reads are not traced, whether a mask was met is not known; a command that failed by
 	 * itself may have met one. */
+	buffer_done(&what);
 	for (size_t i = 0; failed && !bounded && !attempt->traced && result->exit_code < 128 &&
 			   i < attempt->masks.count;
 	     i++) {
 		if (!path_is_under(attempt->masks.items[i], workspace) ||
 		    path_is_among(attempt->masks.items[i], never))
 			continue;
-		buffer_done(&what);
-		escape_for_terminal(&what, attempt->masks.items[i] + strlen(workspace) + 1,
-				    strlen(attempt->masks.items[i]) - strlen(workspace) - 1);
+		if (!masked++)
+			escape_for_terminal(&what, attempt->masks.items[i] + strlen(workspace) + 1,
+					    strlen(attempt->masks.items[i]) - strlen(workspace) -
+						    1);
+	}
+	if (masked == 1)
 		list_add_printf(notices, "%s is masked; to allow: --read %s", buffer_text(&what),
 				buffer_text(&what));
-		break;
-	}
+	else if (masked)
+		list_add_printf(notices,
+				"%s is masked; to allow: --read %s (%zu more %s; --trace-reads "
+				"tells which one was wanted)",
+				buffer_text(&what), buffer_text(&what), masked - 1,
+				masked == 2 ? "is" : "are");
 }
 
 static bool is_never(const char *permission, const struct list *never)

@@ -208,6 +208,10 @@ void wish_done(struct observer *observer);
  */
 bool may_write(const struct observer *observer, const char *path, const char **ret_rule);
 
+/* Whether ward's user could do it without ward: whoever is asked is asked for nothing else. */
+bool possible_outside(const struct observer *observer, enum trap_kind kind, bool exists,
+		      const struct stat *st, const char *path);
+
 /* Where a call stands once it was judged. */
 enum judgement {
 	JUDGED_FREE,	 /* the walls let it */

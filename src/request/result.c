@@ -189,6 +189,8 @@ void result_view(const struct result *result, struct view *ret_view)
 		.aggregated = result->aggregated.data ? result->aggregated.data : "",
 		.aggregated_length = result->aggregated.length,
 		.duration_ms = result->duration_ms,
+		.truncated = result->truncated,
+		.signal = result->signal,
 		.timed_out = result->timed_out || (error && error->code == E_TIMEOUT),
 	};
 }

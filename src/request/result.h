@@ -108,7 +108,8 @@ struct view {
 	const char *stdout_, *stderr_, *aggregated;
 	size_t stdout_length, stderr_length, aggregated_length;
 	double duration_ms;
-	bool timed_out;
+	bool timed_out, truncated;
+	int signal; /* 0: none */
 };
 void result_view(const struct result *result, struct view *ret_view);
 

@@ -129,7 +129,7 @@ static json_t *to_json(const struct result *result, bool with_output)
 	json_put_text(object, "verdict", result->verdict);
 	json_put_text(object, "source", result->source);
 	json_put(object, "exit_code", json_integer(view.exit_code));
-	json_put(object, "signal", result->signal > 0 ? json_integer(result->signal) : json_null());
+	json_put(object, "signal", view.signal > 0 ? json_integer(view.signal) : json_null());
 	json_put(object, "timed_out", json_boolean(view.timed_out));
 	json_put_text(object, "limit", limit_name(result->limit));
 	put_real(object, "duration_ms", view.duration_ms);
@@ -139,7 +139,7 @@ static json_t *to_json(const struct result *result, bool with_output)
 		json_put_bytes(object, "aggregated_output", view.aggregated,
 			       view.aggregated_length);
 	}
-	json_put(object, "truncated", json_boolean(result->truncated));
+	json_put(object, "truncated", json_boolean(view.truncated));
 	for (size_t i = 0; i < result->decision_count; i++)
 		append(decisions, decision_to_json(&result->decisions[i]));
 	json_put(object, "decisions", decisions);

@@ -607,6 +607,8 @@ static void collect(struct run *run)
 	}
 	outcome->cpu_ms = MAX(outcome->cpu_ms, (double)used->cpu_ns / 1e6);
 	outcome->io_write = MAX(outcome->io_write, used->written);
+	outcome->max_rss_kb = MAX(outcome->max_rss_kb, used->peak_kb);
+	outcome->tasks = MAX(outcome->tasks, used->started);
 }
 
 int run_serve(struct entry *entry, struct streams *streams, const struct limits *limits,

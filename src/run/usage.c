@@ -298,6 +298,27 @@ static void count_bytes(const struct counter *counter, const struct pids *pids, 
 	}
 }
 
+static uint64_t largest_peak(const struct counter *counter, const struct pids *pids)
+{
+	uint64_t most = 0;
+	char text[TEXT];
+
+	for (size_t i = 0; i < pids->count; i++)
+		if (read_of(counter->proc, pids->items[i], "status", text))
+			most = MAX(most, number_after(text, "\nVmHWM:"));
+	return most;
+}
+
+/* In a /proc of the sandbox's own init is number 1. */
+static uint64_t started(const struct counter *counter, const struct pids *pids)
+{
+	uint64_t most = pids->count;
+
+	for (size_t i = 0; i < pids->count && !counter->only_it; i++)
+		most = MAX(most, (uint64_t)pids->items[i] - 1);
+	return most;
+}
+
 int usage_count(struct counter *counter, unsigned kinds, uint64_t most, uint64_t memory_most,
 		struct usage *ret_usage)
 {
@@ -306,12 +327,14 @@ int usage_count(struct counter *counter, unsigned kinds, uint64_t most, uint64_t
 	int r = counter->only_it ? descendants_of(counter, most, &pids)
 				 : all_of(counter, most, &pids);
 
-	*ret_usage = (struct usage){.processes = pids.count};
+	*ret_usage = (struct usage){.processes = pids.count, .started = started(counter, &pids)};
 	if (r == 0 && pids.count < most) {
 		if (pids.count)
 			qsort(pids.items, pids.count, sizeof(*pids.items), compare_pids);
 		if (kinds & USAGE_CPU)
 			ret_usage->cpu_ns = count_cpu(counter, &pids);
+		if (kinds & USAGE_PEAK)
+			ret_usage->peak_kb = largest_peak(counter, &pids);
 		if (kinds & USAGE_BYTES)
 			count_bytes(counter, &pids, ret_usage);
 		if (kinds & USAGE_MEMORY)

@@ -13,6 +13,7 @@ enum usage_kind {
 	USAGE_CPU = 1 << 1,
 	USAGE_BYTES = 1 << 2, /* read and written */
 	USAGE_FILES = 1 << 3, /* with USAGE_MEMORY: files in memory that are only open, too */
+	USAGE_PEAK = 1 << 4,
 };
 
 /* Whom to count, and what was seen of them the last time. */
@@ -33,6 +34,8 @@ struct usage {
 	uint64_t cpu_ns;    /* of all, those that have ended included */
 	uint64_t moved;	    /* bytes of all reads and writes by those that live, whatever it is */
 	uint64_t written;   /* towards a disk, by those that live and those that they have reaped */
+	uint64_t started;   /* at least, threads included: numbers are given in a row */
+	uint64_t peak_kb; /* of memory, of the process that ever had the most of those that live */
 };
 
 void counter_done(struct counter *counter);

@@ -168,6 +168,7 @@ static enum run_limit count(struct watch *watch, const struct watched *watched)
 			watch->most_memory, &usage) < 0)
 		usage = (struct usage){0};
 	cgroup_read(watch->group, &group);
+	most->started = MAX(most->started, usage.started);
 	most->cpu_ns = MAX(most->cpu_ns, MAX(usage.cpu_ns, group.cpu_ns));
 	usage.cpu_ns = most->cpu_ns;
 	usage.written = MAX(usage.written + watched->reaped_written, group.written);
@@ -202,8 +203,10 @@ void watch_last(struct watch *watch, const struct watched *watched)
 	struct usage usage;
 
 	if (watch->counter.proc < 0 ||
-	    usage_count(&watch->counter, USAGE_CPU | USAGE_BYTES, MOST, 0, &usage) < 0)
+	    usage_count(&watch->counter, USAGE_CPU | USAGE_BYTES | USAGE_PEAK, MOST, 0, &usage) < 0)
 		return;
+	watch->used.started = MAX(watch->used.started, usage.started);
+	watch->used.peak_kb = MAX(watch->used.peak_kb, usage.peak_kb);
 	cgroup_read(watch->group, &group);
 	watch->used.cpu_ns = MAX(watch->used.cpu_ns, MAX(usage.cpu_ns, group.cpu_ns));
 	watch->used.written = MAX(watch->used.written, usage.written + watched->reaped_written);

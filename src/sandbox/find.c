@@ -468,7 +468,8 @@ static int check_found(const struct finding *finding, struct error **ret_error)
 		     rule->said ? rule->said : rule->pattern);
 		return error_hint(
 			ret_error,
-			"it must exist: make it first, or name the directory it will lie in");
+			"it must exist: make it first, name the directory it will lie in, or let "
+			"the command make it: --make");
 	}
 	return 0;
 }

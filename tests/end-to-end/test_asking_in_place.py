@@ -133,6 +133,18 @@ def test_an_abort_ends_the_run(desk, world):
     assert [record['kind'] for record in desk.ward.records()][-1] == 'run.end'
 
 
+def test_the_object_of_an_abort_is_all_of_one_piece(desk, world):
+    """The command had printed much and was killed, of which nothing is told: then not its signal either."""
+    desk.sendline("ward run --json -c 'head -c 3000000 /dev/zero; /usr/bin/python3 talk.py web.example:80; sleep 60' > said")
+    asked(desk, 'wants web.example')
+    press(desk, 'q')
+    desk.ready()
+    assert desk.last_code() == 126
+    said = json.loads((desk.ward.work / 'said').read_text())
+    assert (said['exit_code'], said['signal'], said['truncated'], said['stdout']) == (-1, None, False, ''), said
+    assert said['error']['kind'] == 'rejected' and said['stderr'] == said['error']['message']
+
+
 def test_the_reason_of_a_no_reaches_the_agent(desk, world):
     desk.sendline(talk('web.example:80'))
     asked(desk)

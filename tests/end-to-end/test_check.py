@@ -145,6 +145,37 @@ def test_a_broken_policy_is_named_with_its_place_in_a_batch(plain):
     assert (error['kind'], error['file'], error['line'], error['column']) == ('rejected', str(path), 3, 13), error
 
 
+def test_a_batch_takes_the_flags_of_run_for_every_line_and_a_line_may_say_otherwise(plain):
+    path = plain.file('more.yaml', 'rules:\n  - {command: ls, do: deny, why: no lists}\n')
+    for words in (['--batch', '--policy', path], ['--policy', path, '--batch', '--json']):
+        done = plain.finish(plain.popen('check', *words, stdin=subprocess.PIPE),
+                            b'{"argv": ["ls"]}\n{"argv": ["true"]}\n{"argv": ["ls"], "policy": "%s"}\n' % str(plain.file('no.yaml', '')).encode())
+        assert [json.loads(line)['verdict'] for line in done.out.splitlines()] == ['deny', 'allow', 'allow'], done
+    done = plain.finish(plain.popen('check', '--batch', '--no-such-flag', stdin=subprocess.PIPE), b'{"argv": ["ls"]}\n')
+    assert done.code == 125 and done.out == '' and '--no-such-flag' in done.err
+
+
+def test_a_batch_says_of_an_agent_what_a_single_check_says(plain):
+    assert batch(plain, {'argv': ['claude']}) == [check(plain, '--', 'claude')]
+
+
+@pytest.mark.parametrize('words, message', [
+    (['--json'], 'no command'), (['--no-such-flag', '--json', '--', 'ls'], 'no-such-flag'), (['--json', '--policy', '/no/such', '--', 'ls'], '/no/such')])
+def test_a_failure_is_an_object_too(plain, words, message):
+    done = plain('check', *words)
+    assert done.code == 125 and done.err == ''
+    answer = json.loads(done.out)
+    assert set(answer) == {'error'} and message in answer['error']['message'], answer
+    assert 'ward run' not in (answer['error']['hint'] or '')
+
+
+def test_a_broken_policy_is_an_object_with_its_place(plain):
+    path = plain.policy('sandbox:\n  limits:\n    memory: lots\n')
+    done = plain('check', '--json', '--', 'ls')
+    error = json.loads(done.out)['error']
+    assert done.code == 125 and (error['kind'], error['file'], error['line'], error['column']) == ('rejected', str(path), 3, 13), error
+
+
 def test_a_line_of_a_batch_without_a_newline_at_its_end_counts(plain):
     assert len(batch(plain, b'{"argv": ["ls"]}')) == 1
     assert batch(plain) == []

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exit codes of ward run: the command's own; 128+N; 124, 125, 126, 127 (design, section 7)."""
+import pathlib
+import tempfile
+
 import pytest
 
 
@@ -55,8 +58,23 @@ def test_a_program_on_the_path_that_cannot_be_executed_is_told_from_one_that_is_
 
 
 def test_a_missing_interpreter_is_not_found(plain):
-    plain.file('script', '#!/no/such/interpreter\n', mode=0o755)
-    assert plain.run('./script').code == 127
+    plain.file('scripted', '#!/no/such/interpreter\n', mode=0o755)
+    for level in ('restricted', 'none'):
+        done = plain('run', '--level', level, '--', './scripted')
+        assert done.code == 127 and './scripted: what it is to be run by was not found' in done.err and 'first line' in done.err, done
+    done = plain.run('scripted', env={'PATH': f'{plain.work}:/usr/bin'})
+    assert done.code == 127 and f'{plain.work}/scripted: what it' in done.err, done
+
+
+def test_a_program_that_the_sandboxs_own_tmp_hides_is_told_as_such(plain):
+    with tempfile.TemporaryDirectory(dir='/tmp') as place:
+        script = pathlib.Path(place, 'script')
+        script.write_text('#!/bin/sh\necho ran\n')
+        script.chmod(0o755)
+        pathlib.Path(place).chmod(0o755)
+        done = plain.run(script)
+        assert done.code == 127 and f'{script}: not found: the sandbox has a /tmp of its own' in done.err, done
+        assert f'--write {script}' in done.err
 
 
 def test_a_script_without_first_line_is_run_by_sh(ward):

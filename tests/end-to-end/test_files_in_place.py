@@ -256,3 +256,57 @@ except OSError as e: print("got", errno.errorcode[e.errno])''', target)
     press(desk, 'y')
     desk.expect_exact('got EXDEV')
     finish(desk)
+
+
+def test_a_second_name_outside_is_a_way_to_write_and_asked_for_as_such(desk, outside):
+    (outside / 'one').write_text('1')
+    desk.ward.person.own(outside / 'one')
+    python(desk, 'os.link(sys.argv[1] + "/one", sys.argv[1] + "/two"); print("went" + " on")', outside)
+    asked(desk, f'to write {outside}/one', 'a second name is a way to write')
+    press(desk, 'y')
+    asked(desk, f'to write {outside}/two')
+    press(desk, 'y')
+    desk.expect_exact('went on')
+    finish(desk)
+    assert os.path.samefile(outside / 'one', outside / 'two')
+
+
+FAIL_ANYWAY = {
+    'unlink of a directory': ('os.unlink(p + "/full")', 'EISDIR'),
+    'unlink with a slash': ('os.unlink(p + "/file/")', 'ENOTDIR'),
+    'rmdir of a file': ('os.rmdir(p + "/file")', 'ENOTDIR'),
+    'rmdir of what is not empty': ('os.rmdir(p + "/full")', 'ENOTEMPTY'),
+    'directory over a file': ('os.rename(p + "/empty", p + "/file")', 'ENOTDIR'),
+    'file over a directory': ('os.rename(p + "/file", p + "/empty")', 'EISDIR'),
+    'directory over one that is not empty': ('os.rename(p + "/empty", p + "/full")', 'ENOTEMPTY'),
+    'directory into itself': ('os.rename(p + "/full", p + "/full/x")', 'EINVAL'),
+    'over what lies above': ('os.rename(p + "/full/x", p + "/full")', 'ENOTEMPTY'),
+    'rename with a slash': ('os.rename(p + "/file/", p + "/new")', 'ENOTDIR'),
+    'link over what is there': ('os.link(p + "/file", p + "/empty")', 'EEXIST'),
+    'link to a directory': ('os.link(p + "/empty", p + "/new")', 'EPERM'),
+    'no replacing': ('renameat2(p + "/file", p + "/empty", 1)', 'EEXIST'),
+    'an exchange, which is not to be had': ('renameat2(p + "/file", p + "/empty", 2)', 'EINVAL'),
+}
+
+
+@pytest.mark.parametrize('what', FAIL_ANYWAY)
+def test_what_fails_all_the_same_is_neither_asked_for_nor_a_refusal(desk, outside, what):
+    """So it is without ward (but for the exchange), and nobody is to think about it."""
+    act, error = FAIL_ANYWAY[what]
+    for path in ('full', 'empty', 'full/x'):
+        (outside / path).mkdir()
+        desk.ward.person.own(outside / path)
+    (outside / 'file').write_text('')
+    desk.ward.person.own(outside / 'file')
+    python(desk, f'''import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+def renameat2(one, two, flags):
+    if libc.renameat2(-100, one.encode(), -100, two.encode(), flags): raise OSError(ctypes.get_errno(), "")
+p = sys.argv[1]
+try: {act}
+except OSError as e: print("got", errno.errorcode[e.errno])
+''', outside)
+    desk.expect_exact(f'got {error}')
+    desk.ready()
+    assert 'ward asks' not in desk.before
+    assert last_result(desk.ward)['attempts'][0]['denials'] == []

@@ -70,6 +70,12 @@ def test_an_unknown_verb_says_what_to_do(plain):
     assert "'runn'" in done.err and 'ward --help' in done.err and 'ward run -- COMMAND' in done.err
 
 
+def test_help_about_a_verb_is_the_verbs_own(plain):
+    assert plain('help', 'run').out == plain('run', '--help').out != ''
+    assert plain('help', 'policy').out == plain('policy', '--help').out != ''
+    assert plain('help', 'runn').code == 125
+
+
 def test_the_version(plain):
     assert re.fullmatch(r'ward \d+\.\d+\.\d+\n', plain('--version').out)
 

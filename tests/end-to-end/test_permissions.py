@@ -91,7 +91,14 @@ def test_a_masked_file_is_named_with_the_flag_that_reads_it(ward):
     ward.file('.env', 'KEY=1\n')
     done = ward.sh('cat .env')
     assert done.code == 1
-    assert '.env is masked; to allow: --read .env' in done.err
+    assert done.err.splitlines()[-1] == 'ward: .env is masked; to allow: --read .env'
+
+
+def test_where_several_files_are_masked_the_line_does_not_claim_to_know_which_it_was(ward):
+    for name in ('.env', 'a/.env', 'b/.env'):
+        ward.file(name, 'KEY=1\n')
+    assert ward.sh('cat b/.env').err.splitlines()[1:] == [
+        'ward: .env is masked; to allow: --read .env (2 more are; --trace-reads tells which one was wanted)']
 
 
 def test_deny_hides_a_file_and_a_directory(ward):

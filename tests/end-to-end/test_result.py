@@ -180,6 +180,20 @@ def test_bad_flags_are_engine_failures(plain, flags, message):
     is_synthetic(plain.result(*flags), 'engine', message, 125)
 
 
+@pytest.mark.parametrize('flags', [['--no-such-flag', '--json', '--', 'true'], ['--no-such-flag', 'value', '--json', '-c', 'true'],
+                                   ['--timeout', 'soon', '--json', '--', 'true']])
+def test_bad_flags_before_json_are_told_as_an_object(plain, flags):
+    done = plain('run', *flags)
+    assert done.code == 125 and done.err == ''
+    is_synthetic({**json.loads(done.out), 'status': done.code}, 'engine', flags[0], 125)
+
+
+@pytest.mark.parametrize('flags', [['--no-such-flag', '--', 'ls', '--json'], ['--no-such-flag', '-c', 'true', 'ls', '--json']])
+def test_the_json_of_a_command_is_not_wards(plain, flags):
+    done = plain('run', *flags)
+    assert done.code == 125 and done.out == '' and '--no-such-flag' in done.err
+
+
 def test_json_goes_to_stdout_alone(ward):
     done = ward('run', '--json', '--', 'sh', '-c', 'echo out; echo err >&2; echo x > /etc/ward-test-file')
     assert json.loads(done.out)['stdout'] == 'out\n'
@@ -198,6 +212,12 @@ def test_resources_are_reported(ward):
 
 def test_processes_are_counted(plain):
     assert plain.result('--', 'sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done; :')['resources']['processes'] == 10
+
+
+def test_of_what_was_ended_the_use_is_known_as_far_as_it_can_be_seen(plain):
+    used = plain.result('--timeout', '1s', '--', 'sh', '-c', """for i in 1 2 3; do sleep 60 & done
+        exec /usr/bin/python3 -c 'x = bytearray(50 << 20); import time; time.sleep(60)'""")['resources']
+    assert used['max_rss_kb'] > 50 << 10 and used['processes'] == 4, used
 
 
 def test_level_none_reports_itself(ward):

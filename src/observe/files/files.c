@@ -43,8 +43,8 @@ bool may_write(const struct observer *observer, const char *path, const char **r
 }
 
 /* Whether the user could have done it without ward: only then is the refusal ward's. */
-static bool possible_outside(const struct observer *observer, enum trap_kind kind, bool exists,
-			     const struct stat *st, const char *path)
+bool possible_outside(const struct observer *observer, enum trap_kind kind, bool exists,
+		      const struct stat *st, const char *path)
 {
 	char parent[PATH_MAX];
 	char *slash;

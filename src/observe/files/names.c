@@ -242,6 +242,55 @@ static bool is_empty(const struct spot *spot)
 	return empty;
 }
 
+/* Not for the command to change, but for ward's user. */
+static bool lies_outside(const struct observer *observer, const struct spot *spot,
+			 enum trap_kind kind)
+{
+	const char *rule = NULL;
+
+	return !spot->granted && !may_write(observer, spot->path, &rule) &&
+	       possible_outside(observer, kind, spot->exists, &spot->st, spot->path);
+}
+
+/* How it ends, whoever may do it: an errno, or 0. */
+static int end_of_remove(const struct spot *spot, int flags)
+{
+	bool directory = S_ISDIR(spot->st.st_mode);
+
+	if (!(flags & AT_REMOVEDIR))
+		return directory ? EISDIR : spot->slash ? ENOTDIR : 0;
+	return !directory ? ENOTDIR : is_empty(spot) ? 0 : ENOTEMPTY;
+}
+
+static int end_of_rename(const struct spot *from, const struct spot *to)
+{
+	bool directory = S_ISDIR(from->st.st_mode);
+
+	if (!to->exists)
+		return 0;
+	if (directory != S_ISDIR(to->st.st_mode))
+		return directory ? ENOTDIR : EISDIR;
+	return !directory || is_empty(to) ? 0 : ENOTEMPTY;
+}
+
+/* What the kernel finds before it looks at permissions. */
+static int fault_of_rename(const struct spot *from, const struct spot *to, unsigned flags)
+{
+	bool same = strcmp(from->path, to->path) == 0;
+
+	if (!from->exists)
+		return ENOENT;
+	if (to->exists ? flags & RENAME_NOREPLACE : flags & RENAME_EXCHANGE)
+		return to->exists ? EEXIST : ENOENT;
+	if ((from->slash || to->slash) && !S_ISDIR(from->st.st_mode))
+		return ENOTDIR;
+	if (!same && path_is_under(to->path, from->path))
+		return EINVAL;
+	if (!same && path_is_under(from->path, to->path))
+		return flags & RENAME_EXCHANGE ? EINVAL : ENOTEMPTY;
+	return 0;
+}
+
 /* A name goes away from a holder. */
 static void serve_remove(struct observer *observer, const struct seccomp_notif *call,
 			 const struct trap *trap)
@@ -252,13 +301,18 @@ static void serve_remove(struct observer *observer, const struct seccomp_notif *
 						: 0;
 	enum guard guard;
 	struct spot spot;
-	int at;
+	int at, error;
 
 	if (!find_spot(observer, call, trap, trap->directory, trap->path, &spot))
 		return;
 	parent = spot.parent;
 	if (!spot.exists) { /* on a read-only mount the kernel would not even look */
 		answer(observer, call->id, ENOENT);
+		return;
+	}
+	/* Nobody is asked for what would fail all the same, nor is it a refusal. */
+	if (lies_outside(observer, &spot, TRAP_REMOVE) && (error = end_of_remove(&spot, flags))) {
+		answer(observer, call->id, error);
 		return;
 	}
 	if (!judge_spot(observer, call, trap, TRAP_REMOVE, &spot))
@@ -421,8 +475,19 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	if (!find_spot(observer, call, trap, trap->directory2, trap->path2, &to))
 		return;
 	parent2 = to.parent;
-	if (!from.exists) {
-		answer(observer, call->id, ENOENT);
+	r = fault_of_rename(&from, &to, flags);
+	if (r == 0 && !(flags & RENAME_EXCHANGE) && lies_outside(observer, &from, TRAP_REMOVE) &&
+	    lies_outside(observer, &to, TRAP_RENAME))
+		r = end_of_rename(&from, &to);
+	if (r) {
+		answer(observer, call->id, r);
+		return;
+	}
+	/* Nor for what would not be done after a yes: EINVAL as where it is not known. */
+	if (observer->observed->asks && flags & RENAME_EXCHANGE &&
+	    (lies_outside(observer, &from, TRAP_REMOVE) ||
+	     lies_outside(observer, &to, TRAP_REMOVE))) {
+		answer(observer, call->id, EINVAL);
 		return;
 	}
 	if (observer->observed->asks && crosses(observer, &from, &to)) {
@@ -432,14 +497,6 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	if (!judge_spot(observer, call, trap, TRAP_REMOVE, &from) ||
 	    !judge_spot(observer, call, trap, to.exists ? TRAP_RENAME : TRAP_MAKE, &to))
 		return;
-	if (to.exists ? flags & RENAME_NOREPLACE : flags & RENAME_EXCHANGE) {
-		answer(observer, call->id, to.exists ? EEXIST : ENOENT);
-		return;
-	}
-	if ((from.slash || to.slash) && !S_ISDIR(from.st.st_mode)) {
-		answer(observer, call->id, ENOTDIR);
-		return;
-	}
 	if ((from.granted || to.granted) && flags & RENAME_EXCHANGE) {
 		answer(observer, call->id, EINVAL); /* as where it is not known */
 		return;
@@ -519,6 +576,19 @@ static bool may_be_linked(const struct observer *observer, struct found *found)
 	       permit_covers(observer, PERMIT_WRITE, found->path, /* whole= */ false);
 }
 
+/* Both names lie outside, and there it could be done. In the workspace it could be written for
+ * ever, so nobody is asked for that. */
+static bool wants_link(const struct observer *observer, const struct found *found,
+		       const struct spot *spot)
+{
+	return observer->observed->asks && S_ISREG(found->st.st_mode) && found->st.st_nlink > 0 &&
+	       !spot->exists && !spot->slash && lies_outside(observer, spot, TRAP_LINK) &&
+	       possible_outside(observer, TRAP_CUT, true, &found->st, found->path);
+}
+
+static const char rule_second[] =
+	"default: write only in the workspace and /tmp; a second name is a way to write";
+
 static int link_at(const struct observer *observer, const struct found *found,
 		   const struct spot *spot, enum guard guard)
 {
@@ -580,14 +650,20 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 		answer(observer, call->id, r < 0 ? -r : ENOENT);
 		return;
 	}
-	/* As the kernel says by another mount. */
-	if (found.path[0] != '/' || !may_be_linked(observer, &found)) {
-		answer(observer, call->id, EXDEV);
-		return;
-	}
 	if (!find_spot(observer, call, trap, trap->directory2, trap->path2, &spot))
 		return;
 	parent = spot.parent;
+	if (found.path[0] != '/' || !may_be_linked(observer, &found)) {
+		if (found.path[0] == '/' && wants_link(observer, &found, &spot))
+			refuse_file(observer, call, trap, "write", found.path, /* tree= */ false,
+				    rule_second, EACCES);
+		else /* as the kernel says by another mount */
+			answer(observer, call->id,
+			       spot.exists		   ? EEXIST
+			       : S_ISDIR(found.st.st_mode) ? EPERM
+							   : EXDEV);
+		return;
+	}
 	if (!judge_spot(observer, call, trap, TRAP_LINK, &spot))
 		return;
 	if (spot.exists || spot.slash) {
