@@ -314,10 +314,17 @@ int hold_look_later(struct observer *observer, int parent, const char *name, con
 	return 0;
 }
 
-bool hold_is_looked_at(const struct observer *observer, const char *path)
+/* By what it is: another directory may have the path by now. */
+bool hold_is_looked_at(const struct observer *observer, const struct found *found)
 {
-	for (size_t i = 0; i < observer->holding.later_count; i++)
-		if (strcmp(observer->holding.later[i].path, path) == 0)
+	const struct holding *holding = &observer->holding;
+	struct stat st;
+
+	for (size_t i = 0; i < holding->later_count; i++)
+		if (*holding->later[i].name &&
+		    fstatat(holding->later[i].parent, holding->later[i].name, &st,
+			    AT_SYMLINK_NOFOLLOW) == 0 &&
+		    st.st_dev == found->st.st_dev && st.st_ino == found->st.st_ino)
 			return true;
 	return false;
 }

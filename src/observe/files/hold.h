@@ -57,8 +57,9 @@ void hold_made(struct observer *observer, int parent, const char *name);
 bool hold_is_ours(const struct observer *observer, const char *path);
 /* Remembers a file to be looked at in the end; -errno where there are too many. */
 int hold_look_later(struct observer *observer, int parent, const char *name, const char *path);
-/* True if it is one of these already. */
-bool hold_is_looked_at(const struct observer *observer, const char *path);
+/* True if the file is one of these already. */
+struct found;
+bool hold_is_looked_at(const struct observer *observer, const struct found *found);
 /* True if the path lies in a tree that is guarded. */
 bool hold_guards(const struct observer *observer, const char *path);
 /* True for a file that was itself named to be writable, in a holder. */
