@@ -613,6 +613,8 @@ static bool leads_to_repository(const struct observer *observer, const char *dir
 	if (!target || strlen(target) != length - 8 || strpbrk(target, "\r\n"))
 		return false;
 	path = path_resolve(directory, NULL, target);
+	if (guard_leads_inside(target)) /* from where it may yet be moved to */
+		return false;
 	if (!realpath(path, real))
 		return false; /* nowhere yet: what is made there later nobody would look at */
 	top = tree_of(observer, real);

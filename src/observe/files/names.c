@@ -207,7 +207,9 @@ static void serve_make(struct observer *observer, const struct seccomp_notif *ca
 		return;
 	}
 	guard = hold_judge(observer, spot.path);
-	if (trap->kind == TRAP_SYMLINK && permit_refuses_link(observer, spot.path))
+	if (trap->kind == TRAP_SYMLINK &&
+	    (permit_refuses_link(observer, spot.path) ||
+	     (hold_guards(observer, spot.path) && guard_leads_inside(target))))
 		guard = GUARD_CLOSED;
 	if (guard >= GUARD_CONFIG || (guard == GUARD_HOLDER && !directory)) {
 		refuse_guarded(observer, call, trap, spot.path, NULL);
