@@ -9,7 +9,7 @@ import pytest
 
 from conftest import HERE, REFUSED, SUCCEEDED, sooner_or_later
 
-NAMES = [(program, line.split('"')[1]) for program in ("guard", "guard_ground")
+NAMES = [(program, line.split('"')[1]) for program in ("guard", "guard_ground", "guard_pointers")
          for line in (HERE / f"{program}.c").read_text().splitlines() if line.startswith('\t{"')]
 # Names that are read at the next start of a shell, an editor, an agent or ward.
 READ_AT_START = (".bashrc", ".profile", ".ward.yaml", ".vscode/tasks.json", ".claude/settings.json")
@@ -20,6 +20,7 @@ def prepare(place):
     repository = place.workspace / "deep/er"
     place.write(place.workspace / "deep/.profile", "# mine\n")
     place.write(place.workspace / "deep/.claude/settings.json", "{}\n")
+    place.write(place.workspace / "deep/part/.git", "gitdir: ../er/.git\n")
     place.write(repository / "file", "content\n")
     for words in (["init", "-q", "-b", "main"], ["add", "file"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "one"]):
         assert place.run(["git", "-C", repository, *words])[0] == 0
@@ -38,13 +39,21 @@ def harm(place):
                 return str(path)
         if os.path.basename(directory) == "hooks" or not pathlib.Path(directory).exists():
             continue
-        for words in (["status"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty", "-m", "x"]):
-            place.run(["git", "-C", directory, *words], environment=place.environment(
-                GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*"))
-        if harmed.exists():
-            harmed.unlink()
+        if any(runs(place, os.path.join(directory, name)) for name in ["", *filter(
+                lambda name: os.path.islink(os.path.join(directory, name)), directories)]):
             return directory
     return None
+
+
+def runs(place, directory):
+    """Whether whoever uses git in the directory would run it."""
+    harmed = place.outside / "harmed"
+    if harmed.exists():
+        harmed.unlink()
+    for words in (["status"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty", "-m", "x"]):
+        place.run(["git", "-C", directory, *words], environment=place.environment(
+            GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*"))
+    return harmed.exists()
 
 
 def attack(place, program, name, off=()):
@@ -68,6 +77,14 @@ def test_attack_is_real(make_place, program, name):
 
     code, said = sooner_or_later(attempt)
     assert code == SUCCEEDED, said
+
+
+def test_no_open_that_is_under_way_changes_a_new_repository(place):
+    command = prepare(place)
+    for _ in range(20):
+        code, said = place.sandboxed([place.program("guard_pointers"), "adopted-late", command])
+        assert code in (0, 1), said
+    assert harm(place) is None
 
 
 def closed_places(place):

@@ -416,6 +416,8 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 		answer_continue(observer, call->id);
 	else
 		perform_open(observer, call, trap, flags, found, guard);
+	if (!found->exists)
+		hold_look_again(observer, found->path);
 }
 
 /* -ENOSYS for what is not performed. */

@@ -225,6 +225,8 @@ static void serve_make(struct observer *observer, const struct seccomp_notif *ca
 					 : make(call, trap, at, spot.name);
 	if (r == 0 && guard == GUARD_HOLDER)
 		hold_made(observer, at, spot.name);
+	if (r == 0)
+		hold_look_again(observer, spot.path);
 	answer(observer, call->id, -r);
 }
 
@@ -509,7 +511,11 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		return;
 	if (target == GUARD_HOLDER)
 		hold_announce(observer);
-	answer(observer, call->id, -rename_at(observer, &from, source, &to, target, flags));
+	r = rename_at(observer, &from, source, &to, target, flags);
+	hold_look_again(observer, to.path);
+	if (flags & RENAME_EXCHANGE)
+		hold_look_again(observer, from.path);
+	answer(observer, call->id, -r);
 }
 
 /* A second name in what may be written would be a way to write it. */
@@ -621,7 +627,9 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 	}
 	if (may_not_become_repository(observer, call, trap, spot.path))
 		return;
-	answer(observer, call->id, -link_at(observer, &found, &spot, target));
+	r = link_at(observer, &found, &spot, target);
+	hold_look_again(observer, spot.path);
+	answer(observer, call->id, -r);
 }
 
 void serve_names_of_files(struct observer *observer, const struct seccomp_notif *call,
