@@ -4,10 +4,12 @@ succeeded is tried out as that person would: with git itself, outside the sandbo
 
 import os
 import pathlib
+import shutil
+import subprocess
 
 import pytest
 
-from conftest import HERE, REFUSED, SUCCEEDED, sooner_or_later
+from conftest import HERE, IDENTITIES, REFUSED, SUCCEEDED, sooner_or_later
 
 NAMES = [(program, line.split('"')[1]) for program in ("guard", "guard_ground", "guard_pointers")
          for line in (HERE / f"{program}.c").read_text().splitlines() if line.startswith('\t{"')]
@@ -85,6 +87,25 @@ def test_no_open_that_is_under_way_changes_a_new_repository(place):
         code, said = place.sandboxed([place.program("guard_pointers"), "adopted-late", command])
         assert code in (0, 1), said
     assert harm(place) is None
+
+
+@pytest.mark.skipif("root" not in IDENTITIES or not shutil.which("mkfs.btrfs"), reason="only root can mount, and mkfs.btrfs must be there")
+@pytest.mark.parametrize("off", [(), ("seccomp",)], ids=["walls", "real"])
+def test_no_file_system_makes_names_past_the_guard(make_place, off):
+    place = make_place("root")
+    disk, point, harmed = place.base / "disk", place.base / "point", place.outside / "harmed"
+    point.mkdir()
+    with disk.open("wb") as file:
+        file.truncate(160 << 20)
+    subprocess.run(["mkfs.btrfs", "-q", disk], check=True, capture_output=True)
+    code, said = place.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", 'mount -o loop "$1" "$2" || exit 99; cd "$2"; shift 2; '
+                            '"$@"; git -c safe.directory="*" status; cp --reflink=always disk copy', "sh", disk, point, place.unwalled if off else place.ward,
+                            "run", "--quiet", "--", "sh", "-c", f'echo x >disk; cp --reflink=always disk other && exec {place.program("subvolume")} subvolume "$0"',
+                            f"touch {harmed}"], off=off)
+    if code == 99:
+        pytest.skip("no btrfs here: " + said)
+    assert code == 0, said
+    assert harmed.exists() == bool(off), said
 
 
 def closed_places(place):
