@@ -108,6 +108,17 @@ def test_no_file_system_makes_names_past_the_guard(make_place, off):
     assert harmed.exists() == bool(off), said
 
 
+@pytest.mark.parametrize("off", [(), ("guard",)], ids=["walls", "real"])
+@pytest.mark.parametrize("url", ["$there", "file://$(echo $there | sed s/[.]ward-in/%2eward-in/)"])
+def test_no_push_runs_hooks_of_the_command_s_own(place, off, url):
+    command, repository = prepare(place), place.workspace / "deep/er"
+    code, said = place.sandboxed(["sh", "-c", """git init -q --bare /tmp/evil; printf '#!/bin/sh\\n%s\\n' "$1" >/tmp/evil/hooks/pre-receive; chmod +x /tmp/evil/hooks/*
+        there=$(awk '$5 == "/tmp" { print $4 }' /proc/self/mountinfo)/evil; cd deep/er; git remote add origin "URL"; :""".replace("URL", url), "sh", command], off=off)
+    assert code == 0, said
+    said = place.run(["git", "-C", repository, "push", "origin", "main"])[1]
+    assert (place.outside / "harmed").exists() == bool(off), said
+
+
 def closed_places(place):
     """A directory that is read-only by a rule, one that is denied, and one outside."""
     directories = [place.workspace / "kept", place.workspace / "denied", place.outside / "other"]
