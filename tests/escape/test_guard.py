@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import HERE, IDENTITIES, REFUSED, SUCCEEDED, sooner_or_later
+from conftest import HERE, IDENTITIES, PATIENCE, REFUSED, SUCCEEDED, sooner_or_later
 
 NAMES = [(program, line.split('"')[1]) for program in ("guard", "guard_ground", "guard_pointers")
          for line in (HERE / f"{program}.c").read_text().splitlines() if line.startswith('\t{"')]
@@ -87,6 +87,18 @@ def test_no_open_that_is_under_way_changes_a_new_repository(place):
         code, said = place.sandboxed([place.program("guard_pointers"), "adopted-late", command])
         assert code in (0, 1), said
     assert harm(place) is None
+
+
+@pytest.mark.parametrize("off", [(), ("guard",)], ids=["walls", "real"])
+def test_two_runs_make_no_repository_between_them(place, off):
+    command = f"touch {place.outside}/harmed"
+    runs = [place.start([place.unwalled if off else place.ward, "run", "--quiet", "--", place.program("halves"), "halves", command, half], off=off)
+            for half in ("objects", "refs")]
+    for said in [run.communicate(timeout=PATIENCE)[0].decode() for run in runs]:
+        assert said == "halves: succeeded\n"
+    evil = [path for path in place.workspace.glob("half*") if (path / "objects").exists() and (path / "refs").exists() and
+            (path / "config").exists() and command in (path / "config").read_text()]
+    assert bool(evil) == bool(off), evil
 
 
 @pytest.mark.skipif("root" not in IDENTITIES or not shutil.which("mkfs.btrfs"), reason="only root can mount, and mkfs.btrfs must be there")
