@@ -130,6 +130,22 @@ bool guard_is(const char *name, const char *that)
 	return strcmp(folded, that) == 0;
 }
 
+bool guard_leads_inside(const char *text)
+{
+	char name[NAME_MAX + 1], folded[NAME_MAX + 1];
+
+	while (*text) {
+		size_t length = strcspn(text, "/");
+
+		snprintf(name, sizeof(name), "%.*s", (int)MIN(length, (size_t)NAME_MAX), text);
+		guard_fold(name, folded);
+		if (strncmp(folded, GUARD_INSIDE, strlen(GUARD_INSIDE)) == 0)
+			return true;
+		text += length + (text[length] == '/');
+	}
+	return false;
+}
+
 static bool is_one_of(const char *const *names, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++)

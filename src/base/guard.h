@@ -39,6 +39,14 @@ struct guard_place {
 	const char *const *closed; /* NULL: all names */
 };
 
+/* What directories of ward's own are called that commands fill: their /tmp, and the layers over
+ * caches. No name is guarded in them, since nobody works there; so nothing that a command leaves
+ * behind may lead there. Whatever did, by however many links, would have to say this name. */
+#define GUARD_INSIDE	   ".ward-inside"
+#define GUARD_INSIDE_TMP   GUARD_INSIDE "-tmp"
+#define GUARD_INSIDE_LAYER GUARD_INSIDE "-layer"
+/* True if the text, of a link or of a file that says where something lies, says it. */
+bool guard_leads_inside(const char *text);
 /* The name as the most generous file system takes it: some fold letters, leave out characters that
  * nobody sees, or a dot at the end. */
 void guard_fold(const char *name, char folded[static NAME_MAX + 1]);

@@ -322,6 +322,8 @@ static int path_of(int fd, char *path, size_t room)
 	length = readlink(link, path, room - 1);
 	if (length < 0)
 		return -errno;
+	if ((size_t)length == room - 1) /* cut, it would mean another place */
+		return -ENAMETOOLONG;
 	path[length] = '\0';
 	return 0;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* STATE/caches/ID: a file `workspace` with its path, and for each slot a directory by its number
- * with lock, upper/ and work/. When it was last used is the time of the lock. */
+ * with lock, .ward-inside-layer/ (what commands wrote) and work/. When it was last used is the time
+ * of the lock. */
 #include "caches.h"
+#include "../base/guard.h"
 #include "../base/io.h"
 #include "../base/path.h"
 
@@ -83,7 +85,7 @@ static int take_slot(int directory, const char *name)
 	lock = openat(slot, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	/* The last to be made: where it is, all is. */
 	if (lock < 0 && errno == ENOENT) {
-		if ((mkdirat(slot, "upper", 0700) < 0 && errno != EEXIST) ||
+		if ((mkdirat(slot, GUARD_INSIDE_LAYER, 0700) < 0 && errno != EEXIST) ||
 		    (mkdirat(slot, "work", 0700) < 0 && errno != EEXIST))
 			return -errno;
 		lock = openat(slot, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -92,6 +94,11 @@ static int take_slot(int directory, const char *name)
 		return -errno;
 	if (fstat(lock, &st) < 0 || st.st_nlink == 0) /* somebody has cleared it meanwhile */
 		return -ENOENT;
+	/* Of a slot that is older than the name. */
+	if (fstatat(slot, GUARD_INSIDE_LAYER, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
+	    renameat(slot, "upper", slot, GUARD_INSIDE_LAYER) < 0 &&
+	    mkdirat(slot, GUARD_INSIDE_LAYER, 0700) < 0)
+		return -errno;
 	(void)futimens(lock, NULL);
 	return STEAL_FD(lock);
 }
@@ -101,7 +108,7 @@ static int look_into(int directory, const char *path, struct cache_slot *ret_slo
 {
 	struct stat st;
 
-	if (fstatat(directory, "0/upper", &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(directory, "0/" GUARD_INSIDE_LAYER, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	if (st.st_nlink == 2)
 		return -ENOENT;
@@ -247,11 +254,11 @@ int cache_list(const char *state, const char *id,
 		if (one < 0)
 			continue;
 		for (int i = 0; i < SLOTS; i++) {
-			char upper[32];
+			char layer[64];
 
-			snprintf(upper, sizeof(upper), "%d/upper", i);
-			if (faccessat(one, upper, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-				count(open_below(one, upper), 0, &cache);
+			snprintf(layer, sizeof(layer), "%d/" GUARD_INSIDE_LAYER, i);
+			if (faccessat(one, layer, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+				count(open_below(one, layer), 0, &cache);
 		}
 		r = each(&cache, data);
 	}

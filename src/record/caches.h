@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct cache_slot {
-	char *path; /* holds upper/ and work/ */
+	char *path; /* holds .ward-inside-layer/ and work/ */
 	int lock;   /* of whoever uses it; -1 where it is only read */
 };
 #define CACHE_SLOT_NONE ((struct cache_slot){.lock = -1})

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions on disk: STATE/sessions/ID/tmp, and tmp-AGENT for each agent. */
+/* Sessions on disk: STATE/sessions/ID/.ward-inside-tmp, and .ward-inside-tmp-AGENT for each agent.
+ */
 #include "session.h"
+#include "../base/guard.h"
 #include "../base/io.h"
 #include "../base/path.h"
 
@@ -140,7 +142,8 @@ int session_open(const char *state, const char *name, const char *agent,
 				  (unsigned long)geteuid());
 	}
 	if (asprintf(&parent, "%s/sessions/%s", real, id) < 0 ||
-	    asprintf(&tmp, "%s/tmp%s%s", parent, agent ? "-" : "", agent ? agent : "") < 0)
+	    asprintf(&tmp, "%s/" GUARD_INSIDE_TMP "%s%s", parent, agent ? "-" : "",
+		     agent ? agent : "") < 0)
 		abort();
 	ret_session->fresh = false;
 	r = make_tmp(tmp);

@@ -85,12 +85,26 @@ static const struct bpf_rule creat_mode[] = {{1, BPF_ANY_BITS, SET_ID, 0, REFUSE
 static const struct bpf_rule mknod_mode[] = {{1, BPF_ANY_BITS, SET_ID, 0, REFUSE}, END};
 static const struct bpf_rule mknodat_mode[] = {{2, BPF_ANY_BITS, SET_ID, 0, REFUSE}, END};
 
-/* Typing into a terminal on behalf of its user, and the console's own set of such tricks; and what
- * would ask or change interfaces, routes and neighbours of the network that a socket is of. */
+/* Typing into a terminal on behalf of its user, and the console's own set of such tricks; what file
+ * systems do on their own, past the names and mounts that all else goes by: a subvolume or a copy
+ * of a whole tree by a name that nobody is shown, changes by an fd that may only read, keys of the
+ * user's directories taken away; and what would ask or change interfaces, routes and neighbours of
+ * the network that a socket is of. */
 static const struct bpf_rule ioctl_requests[] = {
 	{1, BPF_MASKED_IS, ALL, 0x5412 /* TIOCSTI */, REFUSE},
 	{1, BPF_MASKED_IS, ALL, 0x541c /* TIOCLINUX */, REFUSE},
 	{1, BPF_MASKED_IS, ALL, 0x5423 /* TIOCSETD */, REFUSE},
+	/* Of the numbers of btrfs those that all file systems know. */
+	{1, BPF_MASKED_IS, ALL, 0x40049409 /* FICLONE */, ALLOW},
+	{1, BPF_MASKED_IS, ALL, 0x4020940d /* FICLONERANGE */, ALLOW},
+	{1, BPF_MASKED_IS, ALL, 0xc0189436 /* FIDEDUPERANGE */, ALLOW},
+	{1, BPF_MASKED_IS, ALL, 0x81009431 /* FS_IOC_GETFSLABEL */, ALLOW},
+	{1, BPF_MASKED_IS, 0xff00, 0x9400 /* btrfs */, ERROR(ENOTTY)},
+	{1, BPF_MASKED_IS, 0xff00, 0xbc00 /* bcachefs */, ERROR(ENOTTY)},
+	{1, BPF_MASKED_IS, 0xffff, 0x6f04 /* OCFS2_IOC_REFLINK */, ERROR(ENOTTY)},
+	{1, BPF_MASKED_IS, 0xffff, 0xcf07 /* CIFS_QUERY_INFO, which sets as well */, ERROR(ENOTTY)},
+	{1, BPF_MASKED_IS, 0xffff, 0x6617 /* FS_IOC_ADD_ENCRYPTION_KEY */, REFUSE},
+	{1, BPF_MASKED_IS, 0xfffe, 0x6618 /* and those that remove one */, REFUSE},
 	/* What the rest of this list is about: sockets (0x89) and wireless devices (0x8b). */
 	{1, BPF_MASKED_NOT, 0xfffffd00, 0x8900, ALLOW},
 	{1, BPF_MASKED_IS, 0xfffffff8, 0x8900 /* owner, mark, time of the last packet */, ALLOW},

@@ -7,6 +7,7 @@
 #include "gitconfig.h"
 #include "gitconfig_read.h"
 #include "../base/escape.h"
+#include "../base/guard.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -166,6 +167,25 @@ static char first_of(const char *text)
 	return text[0];
 }
 
+/* A repository at a path of this machine runs its own hooks on a push. What lies in the workspace
+ * is guarded; where no name is, none may lead. In a URL %2e is a dot. */
+static bool leads_inside(const char *value)
+{
+	_cleanup_free_ char *path = strdup(value);
+	char *to = path;
+
+	if (!path)
+		abort();
+	for (const char *at = value; *at; at++) {
+		char c = first_of(at);
+
+		*to++ = c ? c : *at; /* nothing is written by %00 */
+		at += c && c != *at ? 2 : 0;
+	}
+	*to = '\0';
+	return guard_leads_inside(value) || guard_leads_inside(path);
+}
+
 /* Neither a program's options in the place of a host or path... */
 static bool starts_with_dash(const char *authority, size_t length)
 {
@@ -186,6 +206,8 @@ static bool is_harmless_remote(const char *value)
 	for (const char *c = value; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			return false;
+	if (leads_inside(value))
+		return false;
 	if (first_of(value) == '-' || strncmp(value + scheme, "::", 2) == 0)
 		return false;
 	if (strncmp(value + scheme, "://", 3) == 0) {

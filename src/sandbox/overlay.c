@@ -9,6 +9,7 @@
  *
  * A layer is comfort. Where the kernel refuses one, the cache stays read-only as all the rest. */
 #include "stage.h"
+#include "../base/guard.h"
 #include "../sys/kernel.h"
 
 #include <errno.h>
@@ -133,7 +134,7 @@ static int open_overlay(const struct sandbox *sandbox, int slot)
 {
 	int lower = sys_openat2(AT_FDCWD, sandbox->cache_home,
 				O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, RESOLVE_NO_SYMLINKS),
-	    upper = open_directory(slot, "upper"),
+	    upper = open_directory(slot, GUARD_INSIDE_LAYER),
 	    work = sandbox->caches_read_only ? -1 : open_directory(slot, "work"), overlay = -1;
 
 	if (lower >= 0 && upper >= 0 && (work >= 0 || sandbox->caches_read_only))
@@ -151,7 +152,7 @@ static int open_overlay(const struct sandbox *sandbox, int slot)
  * there and mode is given. */
 static int open_upper(int slot, const char *path, mode_t mode)
 {
-	int at = open_directory(slot, "upper");
+	int at = open_directory(slot, GUARD_INSIDE_LAYER);
 	char name[NAME_MAX + 1];
 
 	while (at >= 0 && *path) {

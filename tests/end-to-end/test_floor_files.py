@@ -159,7 +159,7 @@ def test_tmp_of_a_named_session_is_swept_when_it_was_not_used_for_long(ward):
     for name, days in (('old', 8), ('recent', 6)):
         assert ward.sh('echo 1 > /tmp/f', '--session', name).code == 0
         directory = ward.state / 'ward' / 'sessions' / name
-        for path in (directory, directory / 'tmp'):
+        for path in (directory, directory / '.ward-inside-tmp'):
             os.utime(path, (time.time() - days * day,) * 2)
     assert ward.run('true').code == 0
     names = os.listdir(ward.state / 'ward' / 'sessions')

@@ -181,7 +181,7 @@ def test_another_program_cannot_choose_its_rules(plain, outside):
     """Not by a policy that a command wrote, nor by another workspace, nor by a profile."""
     plain.policy(f"profiles: {{wide: {{files: {{write: ['{outside}']}}}}}}\nrules:\n  - {{command: touch, do: deny, why: no}}\n")
     assert call(plain, command='echo "sandbox: {level: none}" > /tmp/p.yaml', session='s')['exit_code'] == 0
-    written = plain.state / 'ward' / 'sessions' / 's' / 'tmp' / 'p.yaml'
+    written = plain.state / 'ward' / 'sessions' / 's' / '.ward-inside-tmp' / 'p.yaml'
     assert written.exists()
     result = call(plain, argv=['cat', '/proc/self/status'], policy=str(written), session='s')
     assert 'Seccomp:\t2' in result['stdout']

@@ -72,7 +72,7 @@ def test_one_agent_has_one_tmp_in_a_session(place):
 
 def scratches(place):
     sessions = place.home / ".local/state/ward/sessions"
-    return sorted(str(found.relative_to(sessions)) for found in sessions.glob("*/tmp*/agent-*"))
+    return sorted(str(found.relative_to(sessions)) for found in sessions.glob("*/.ward-inside-tmp*/agent-*"))
 
 
 def test_scratch_directory_of_an_agent(place):
@@ -83,7 +83,7 @@ def test_scratch_directory_of_an_agent(place):
     assert place.sandboxed(["cat", "/tmp/agent-a.b@c/file"], ["--agent", "a.b@c", "--session", "s"]) == (0, "x\n")
     assert place.sandboxed(["ls", "/tmp"], ["--agent", "b", "--session", "s"]) == (0, "agent-b\n")
     assert place.sandboxed(["ls", "/tmp"], ["--session", "s"]) == (0, "")
-    assert scratches(place) == ["s/tmp-a.b@c/agent-a.b@c", "s/tmp-b/agent-b"]
+    assert scratches(place) == ["s/.ward-inside-tmp-a.b@c/agent-a.b@c", "s/.ward-inside-tmp-b/agent-b"]
     assert place.run([place.ward, "session", "end", "s"])[0] == 0
     assert scratches(place) == []
 
@@ -91,9 +91,9 @@ def test_scratch_directory_of_an_agent(place):
 def test_scratch_goes_when_its_caller_is_gone(place):
     script = f"'{place.ward}' run --agent gone -- touch /tmp/agent-gone/file; :"  # the shell is the caller, and ends
     assert place.run(["sh", "-c", script])[0] == 0
-    assert [name.split("/", 1)[1] for name in scratches(place)] == ["tmp-gone/agent-gone"]
+    assert [name.split("/", 1)[1] for name in scratches(place)] == [".ward-inside-tmp-gone/agent-gone"]
     assert place.sandboxed(["true"], ["--agent", "next"])[0] == 0
-    assert [name.split("/", 1)[1] for name in scratches(place)] == ["tmp-next/agent-next"]
+    assert [name.split("/", 1)[1] for name in scratches(place)] == [".ward-inside-tmp-next/agent-next"]
 
 
 def test_planted_link_is_not_followed(place):

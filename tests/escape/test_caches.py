@@ -33,7 +33,7 @@ def test_what_is_masked_is_not_reached_from_above_the_layer(place, cache, secret
 
 
 def test_where_the_layer_is_kept_is_not_reached(place, cache):
-    kept = next((place.home / ".local/state/ward/caches").glob("*/0/upper/.npm/x"))
+    kept = next((place.home / ".local/state/ward/caches").glob("*/0/.ward-inside-layer/.npm/x"))
     code, said = attack(place, "read", kept)
     assert code == REFUSED, said
     assert attack(place, "read", kept, off=["masks"])[0] == SUCCEEDED

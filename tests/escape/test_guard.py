@@ -4,12 +4,14 @@ succeeded is tried out as that person would: with git itself, outside the sandbo
 
 import os
 import pathlib
+import shutil
+import subprocess
 
 import pytest
 
-from conftest import HERE, REFUSED, SUCCEEDED, sooner_or_later
+from conftest import HERE, IDENTITIES, PATIENCE, REFUSED, SUCCEEDED, sooner_or_later
 
-NAMES = [(program, line.split('"')[1]) for program in ("guard", "guard_ground")
+NAMES = [(program, line.split('"')[1]) for program in ("guard", "guard_ground", "guard_pointers")
          for line in (HERE / f"{program}.c").read_text().splitlines() if line.startswith('\t{"')]
 # Names that are read at the next start of a shell, an editor, an agent or ward.
 READ_AT_START = (".bashrc", ".profile", ".ward.yaml", ".vscode/tasks.json", ".claude/settings.json")
@@ -20,6 +22,7 @@ def prepare(place):
     repository = place.workspace / "deep/er"
     place.write(place.workspace / "deep/.profile", "# mine\n")
     place.write(place.workspace / "deep/.claude/settings.json", "{}\n")
+    place.write(place.workspace / "deep/part/.git", "gitdir: ../er/.git\n")
     place.write(repository / "file", "content\n")
     for words in (["init", "-q", "-b", "main"], ["add", "file"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "one"]):
         assert place.run(["git", "-C", repository, *words])[0] == 0
@@ -38,13 +41,21 @@ def harm(place):
                 return str(path)
         if os.path.basename(directory) == "hooks" or not pathlib.Path(directory).exists():
             continue
-        for words in (["status"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty", "-m", "x"]):
-            place.run(["git", "-C", directory, *words], environment=place.environment(
-                GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*"))
-        if harmed.exists():
-            harmed.unlink()
+        if any(runs(place, os.path.join(directory, name)) for name in ["", *filter(
+                lambda name: os.path.islink(os.path.join(directory, name)), directories)]):
             return directory
     return None
+
+
+def runs(place, directory):
+    """Whether whoever uses git in the directory would run it."""
+    harmed = place.outside / "harmed"
+    if harmed.exists():
+        harmed.unlink()
+    for words in (["status"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty", "-m", "x"]):
+        place.run(["git", "-C", directory, *words], environment=place.environment(
+            GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*"))
+    return harmed.exists()
 
 
 def attack(place, program, name, off=()):
@@ -68,6 +79,56 @@ def test_attack_is_real(make_place, program, name):
 
     code, said = sooner_or_later(attempt)
     assert code == SUCCEEDED, said
+
+
+def test_no_open_that_is_under_way_changes_a_new_repository(place):
+    command = prepare(place)
+    for _ in range(20):
+        code, said = place.sandboxed([place.program("guard_pointers"), "adopted-late", command])
+        assert code in (0, 1), said
+    assert harm(place) is None
+
+
+@pytest.mark.parametrize("off", [(), ("guard",)], ids=["walls", "real"])
+def test_two_runs_make_no_repository_between_them(place, off):
+    command = f"touch {place.outside}/harmed"
+    runs = [place.start([place.unwalled if off else place.ward, "run", "--quiet", "--", place.program("halves"), "halves", command, half], off=off)
+            for half in ("objects", "refs")]
+    for said in [run.communicate(timeout=PATIENCE)[0].decode() for run in runs]:
+        assert said == "halves: succeeded\n"
+    evil = [path for path in place.workspace.glob("half*") if (path / "objects").exists() and (path / "refs").exists() and
+            (path / "config").exists() and command in (path / "config").read_text()]
+    assert bool(evil) == bool(off), evil
+
+
+@pytest.mark.skipif("root" not in IDENTITIES or not shutil.which("mkfs.btrfs"), reason="only root can mount, and mkfs.btrfs must be there")
+@pytest.mark.parametrize("off", [(), ("seccomp",)], ids=["walls", "real"])
+def test_no_file_system_makes_names_past_the_guard(make_place, off):
+    place = make_place("root")
+    disk, point, harmed = place.base / "disk", place.base / "point", place.outside / "harmed"
+    point.mkdir()
+    with disk.open("wb") as file:
+        file.truncate(160 << 20)
+    subprocess.run(["mkfs.btrfs", "-q", disk], check=True, capture_output=True)
+    code, said = place.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", 'mount -o loop "$1" "$2" || exit 99; cd "$2"; shift 2; '
+                            '"$@"; git -c safe.directory="*" status; cp --reflink=always disk copy', "sh", disk, point, place.unwalled if off else place.ward,
+                            "run", "--quiet", "--", "sh", "-c", f'echo x >disk; cp --reflink=always disk other && exec {place.program("subvolume")} subvolume "$0"',
+                            f"touch {harmed}"], off=off)
+    if code == 99:
+        pytest.skip("no btrfs here: " + said)
+    assert code == 0, said
+    assert harmed.exists() == bool(off), said
+
+
+@pytest.mark.parametrize("off", [(), ("guard",)], ids=["walls", "real"])
+@pytest.mark.parametrize("url", ["$there", "file://$(echo $there | sed s/[.]ward-in/%2eward-in/)"])
+def test_no_push_runs_hooks_of_the_command_s_own(place, off, url):
+    command, repository = prepare(place), place.workspace / "deep/er"
+    code, said = place.sandboxed(["sh", "-c", """git init -q --bare /tmp/evil; printf '#!/bin/sh\\n%s\\n' "$1" >/tmp/evil/hooks/pre-receive; chmod +x /tmp/evil/hooks/*
+        there=$(awk '$5 == "/tmp" { print $4 }' /proc/self/mountinfo)/evil; cd deep/er; git remote add origin "URL"; :""".replace("URL", url), "sh", command], off=off)
+    assert code == 0, said
+    said = place.run(["git", "-C", repository, "push", "origin", "main"])[1]
+    assert (place.outside / "harmed").exists() == bool(off), said
 
 
 def closed_places(place):

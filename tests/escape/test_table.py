@@ -28,7 +28,7 @@ def test_every_attack_of_the_programs_is_tried():
     """A program's own table holds nothing that nobody calls."""
     tests = "".join(path.read_text() for path in HERE.glob("test_*.py"))
     for source in HERE.glob("*.c"):
-        if source.stem in ("guard", "guard_ground"):  # test_guard.py reads the names from there
+        if source.stem in ("guard", "guard_ground", "guard_pointers"):  # test_guard.py reads the names from there
             continue
         text = source.read_text()
         for name in re.findall(r'^\t\{"([a-z0-9-]+)", \d', text, re.MULTILINE):

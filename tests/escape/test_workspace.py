@@ -239,9 +239,9 @@ def test_planted_session_opens_nothing(place):
         for way in . /proc/self/fd/9/.. ; do
             mv $way/.local $way/.old; mv $way/.local/state $way/.local/old
             mkdir -p $way/.local/state/ward/sessions/s $way/.local/state/ward/sessions/t
-            rm -rf $way/.local/state/ward/sessions/*/tmp
-            ln -s %s $way/.local/state/ward/sessions/s/tmp
-            ln -s %s $way/.local/state/ward/sessions/t/tmp
+            rm -rf $way/.local/state/ward/sessions/*/.ward-inside-tmp
+            ln -s %s $way/.local/state/ward/sessions/s/.ward-inside-tmp
+            ln -s %s $way/.local/state/ward/sessions/t/.ward-inside-tmp
         done""" % (place.outside, place.outside), **more)
     for session in "st":
         place.sandboxed(["sh", "-c", "echo x > /tmp/planted"], ["--session", session])

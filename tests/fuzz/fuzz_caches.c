@@ -19,7 +19,7 @@ static int look(const struct cache *cache, void *data)
 
 static void put_slots(const char *id, uint8_t parts)
 {
-	static const char *const names[] = {"0/upper", "0/work", "1/upper", "2/work"};
+	static const char *const names[] = {"0/.ward-inside-layer", "0/work", "1/upper", "2/work"};
 	char name[128];
 
 	for (size_t i = 0; i < ELEMENTS(names); i++) {
@@ -35,11 +35,10 @@ static void put_slots(const char *id, uint8_t parts)
 			put_file(name, "", 0);
 		}
 	}
-	snprintf(name, sizeof(name), "caches/%s/0/upper", id);
 	if (parts & 0x80) { /* a file in its place */
 		snprintf(name, sizeof(name), "caches/%s/1", id);
 		make_directory(name);
-		strcat(name, "/upper");
+		strcat(name, "/.ward-inside-layer");
 		if (!(parts & 4))
 			put_file(name, "x", 1);
 	}

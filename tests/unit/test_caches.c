@@ -187,7 +187,7 @@ static void what_is_not_used_is_swept(void **state)
 
 	(void)state;
 	open_slot(top, &slot, "0"); /* that is there */
-	snprintf(path, sizeof(path), "%s/upper/d", slot.path);
+	snprintf(path, sizeof(path), "%s/.ward-inside-layer/d", slot.path);
 	assert_int_equal(mkdir(path, 0), 0);
 	age(&slot, 31 * DAY);
 	cache_sweep(top);
@@ -276,7 +276,7 @@ static void what_is_large_is_swept_by_and_by(void **state)
 	(void)state;
 	open_slot("/w", &slot, "0");
 	for (int i = 0; i < FILES; i++) {
-		snprintf(path, sizeof(path), "%s/upper/%d", slot.path, i);
+		snprintf(path, sizeof(path), "%s/.ward-inside-layer/%d", slot.path, i);
 		assert_int_equal(mknod(path, S_IFREG | 0600, 0), 0);
 	}
 	assert_int_equal(all_of().files, FILES);

@@ -35,6 +35,8 @@ static int path_of(int fd, char *path, size_t room)
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	length = readlink(link, path, room - 1);
+	if (length == (ssize_t)room - 1) /* cut, it would mean another place */
+		return -ENAMETOOLONG;
 	path[MAX(length, 0)] = '\0';
 	return length > 0 && path[0] == '/' ? 0 : -ENOENT;
 }

@@ -261,7 +261,10 @@ static bool refuse_change(struct observer *observer, const struct seccomp_notif 
 {
 	enum guard guard = hold_judge(observer, found->path);
 
-	if (guard < GUARD_CONFIG || (guard == GUARD_CONFIG && trap->kind != TRAP_CUT))
+	/* A file of a holder's name may say where a repository lies: cut, it says another place. */
+	if (guard == GUARD_HOLDER
+		    ? trap->kind != TRAP_CUT
+		    : guard < GUARD_CONFIG || (guard == GUARD_CONFIG && trap->kind != TRAP_CUT))
 		return false;
 	refuse_file(observer, call, trap, "write", found->path, /* tree= */ false, rule_guarded,
 		    EACCES);
@@ -385,7 +388,7 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 	if (guard == GUARD_HOLDER && guard_is(path_last(found->path), ".git") &&
 	    !(found->exists && S_ISDIR(found->st.st_mode)))
 		guard = GUARD_LATER;
-	if (guard == GUARD_LATER && found->exists && !hold_is_looked_at(observer, found->path))
+	if (guard == GUARD_LATER && found->exists && !hold_is_looked_at(observer, found))
 		guard = GUARD_CLOSED;
 	if (tried && (guard == GUARD_CLOSED || guard == GUARD_CONFIG || guard == GUARD_HOLDER)) {
 		refuse_file(observer, call, trap, "write", found->path, /* tree= */ false,
@@ -413,6 +416,8 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 		answer_continue(observer, call->id);
 	else
 		perform_open(observer, call, trap, flags, found, guard);
+	if (!found->exists)
+		hold_look_again(observer, found->path);
 }
 
 /* -ENOSYS for what is not performed. */

@@ -18,6 +18,8 @@
 #include <sys/mman.h>
 #include <sys/statvfs.h>
 
+static const char *const configs[] = {"config", "config.worktree"};
+
 enum {
 	LATER_MOST = 1000,
 	MADE_MOST = 10000,
@@ -314,10 +316,17 @@ int hold_look_later(struct observer *observer, int parent, const char *name, con
 	return 0;
 }
 
-bool hold_is_looked_at(const struct observer *observer, const char *path)
+/* By what it is: another directory may have the path by now. */
+bool hold_is_looked_at(const struct observer *observer, const struct found *found)
 {
-	for (size_t i = 0; i < observer->holding.later_count; i++)
-		if (strcmp(observer->holding.later[i].path, path) == 0)
+	const struct holding *holding = &observer->holding;
+	struct stat st;
+
+	for (size_t i = 0; i < holding->later_count; i++)
+		if (*holding->later[i].name &&
+		    fstatat(holding->later[i].parent, holding->later[i].name, &st,
+			    AT_SYMLINK_NOFOLLOW) == 0 &&
+		    st.st_dev == found->st.st_dev && st.st_ino == found->st.st_ino)
 			return true;
 	return false;
 }
@@ -562,7 +571,6 @@ static int adopt_hooks(int directory, char why[static 300])
 
 int hold_adopt(struct observer *observer, const char *directory, char why[static 300])
 {
-	static const char *const configs[] = {"config", "config.worktree"};
 	_cleanup_close_ int fd = sys_openat2(AT_FDCWD, directory, O_PATH | O_DIRECTORY | O_CLOEXEC,
 					     RESOLVE_NO_SYMLINKS);
 	struct stat st;
@@ -583,6 +591,9 @@ int hold_adopt(struct observer *observer, const char *directory, char why[static
 		if (r == 0 && fstatat(fd, configs[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
 			r = replace_by_copy(fd, configs[i], text, length, st.st_mode);
 	}
+	/* An open that went on before is perhaps not done yet, and finds the copy then. */
+	if (r == 0)
+		r = hold_look_later(observer, fd, "", directory);
 	if (r == 0 && fstat(fd, &st) == 0)
 		hold_made(observer, fd, ".");
 	return r;
@@ -606,6 +617,8 @@ static bool leads_to_repository(const struct observer *observer, const char *dir
 	if (!target || strlen(target) != length - 8 || strpbrk(target, "\r\n"))
 		return false;
 	path = path_resolve(directory, NULL, target);
+	if (guard_leads_inside(target)) /* from where it may yet be moved to */
+		return false;
 	if (!realpath(path, real))
 		return false; /* nowhere yet: what is made there later nobody would look at */
 	top = tree_of(observer, real);
@@ -665,6 +678,79 @@ static void put_away(struct observer *observer, int parent, const char *name, co
 			path, kept);
 }
 
+static void put_away_hooks(struct observer *observer, int directory, const char *path)
+{
+	const struct guard_place hooks = {.ground = GROUND_HOOKS};
+	int fd = openat(directory, "hooks", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	while (entries && (entry = readdir(entries))) {
+		_cleanup_free_ char *name = NULL;
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		    guard_of(&hooks, entry->d_name) == GUARD_KEPT)
+			continue;
+		if (asprintf(&name, "%s/hooks/%s", path, entry->d_name) < 0)
+			abort();
+		put_away(observer, dirfd(entries), entry->d_name, name);
+	}
+	if (entries)
+		closedir(entries);
+	else
+		close_fd(&fd);
+}
+
+/* What is in order gets yet another copy: whoever still writes writes to the old one. */
+static void settle(struct observer *observer, int directory, const char *path)
+{
+	char why[300] = "";
+	struct stat st;
+
+	for (size_t i = 0; i < ELEMENTS(configs); i++) {
+		_cleanup_free_ char *text = NULL, *name = NULL;
+		size_t length;
+		int r = read_text(directory, configs[i], GIT_CONFIG_LIMIT, &text, &length);
+
+		if (r == 0 && !text)
+			continue;
+		if (asprintf(&name, "%s/%s", path, configs[i]) < 0)
+			abort();
+		if (hold_judge(observer, name) != GUARD_CONFIG) /* named, or granted since */
+			continue;
+		if (r == 0)
+			r = check_config(observer, directory, text, length, NULL, 0, why);
+		if (r == 0 && fstatat(directory, configs[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+			r = replace_by_copy(directory, configs[i], text, length, st.st_mode);
+		if (r < 0)
+			put_away(observer, directory, configs[i], name);
+	}
+	if (adopt_hooks(directory, why) < 0)
+		put_away_hooks(observer, directory, path);
+}
+
+void hold_look_again(struct observer *observer, const char *path)
+{
+	_cleanup_close_ int fd = -1;
+	char directory[PATH_MAX];
+
+	if ((!guard_is(path_last(path), "objects") && !guard_is(path_last(path), "refs")) ||
+	    strlen(path) >= sizeof(directory))
+		return;
+	strcpy(directory, path);
+	*strrchr(directory, '/') = '\0';
+	if (!hold_guards(observer, directory) || hold_is_held(observer, directory) ||
+	    !hold_is_repository(directory) || hold_is_ours(observer, directory))
+		return;
+	fd = sys_openat2(AT_FDCWD, directory, O_PATH | O_DIRECTORY | O_CLOEXEC,
+			 RESOLVE_NO_SYMLINKS);
+	if (fd < 0)
+		return;
+	hold_announce(observer);
+	settle(observer, fd, directory);
+	(void)hold_look_later(observer, fd, "", directory);
+}
+
 void hold_end(struct observer *observer)
 {
 	struct holding *holding = &observer->holding;
@@ -679,7 +765,9 @@ void hold_end(struct observer *observer)
 		if (later->parent < 0 || length <= 0)
 			continue;
 		directory[length] = '\0';
-		if (!is_in_order(observer, later, directory))
+		if (!*later->name)
+			settle(observer, later->parent, directory);
+		else if (!is_in_order(observer, later, directory))
 			put_away(observer, later->parent, later->name, later->path);
 	}
 }

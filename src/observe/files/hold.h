@@ -27,7 +27,7 @@ struct holding {
 		int parent;
 		char name[NAME_MAX + 1];
 		char *path;
-	} * later; /* files whose content is looked at in the end */
+	} * later; /* files whose content is looked at in the end; without a name, repositories */
 	size_t later_count;
 	struct half {
 		dev_t device;
@@ -57,8 +57,9 @@ void hold_made(struct observer *observer, int parent, const char *name);
 bool hold_is_ours(const struct observer *observer, const char *path);
 /* Remembers a file to be looked at in the end; -errno where there are too many. */
 int hold_look_later(struct observer *observer, int parent, const char *name, const char *path);
-/* True if it is one of these already. */
-bool hold_is_looked_at(const struct observer *observer, const char *path);
+/* True if the file is one of these already. */
+struct found;
+bool hold_is_looked_at(const struct observer *observer, const struct found *found);
 /* True if the path lies in a tree that is guarded. */
 bool hold_guards(const struct observer *observer, const char *path);
 /* True for a file that was itself named to be writable, in a holder. */
@@ -80,6 +81,9 @@ bool hold_is_repository(const char *directory);
 /* A directory is about to become a repository: nothing in it may run a program yet. 0, or -EACCES
  * with what does. */
 int hold_adopt(struct observer *observer, const char *directory, char why[static 300]);
+/* The name was made. Where another run made the other one of the two at the same time, neither saw
+ * a repository coming: what runs programs in it goes to quarantine. */
+void hold_look_again(struct observer *observer, const char *path);
 /* True if something lies below it by a name that a rule closes: a directory that is moved there may
  * hold anything by that name. */
 bool hold_closes_below(const struct observer *observer, const char *path);

@@ -207,7 +207,9 @@ static void serve_make(struct observer *observer, const struct seccomp_notif *ca
 		return;
 	}
 	guard = hold_judge(observer, spot.path);
-	if (trap->kind == TRAP_SYMLINK && permit_refuses_link(observer, spot.path))
+	if (trap->kind == TRAP_SYMLINK &&
+	    (permit_refuses_link(observer, spot.path) ||
+	     (hold_guards(observer, spot.path) && guard_leads_inside(target))))
 		guard = GUARD_CLOSED;
 	if (guard >= GUARD_CONFIG || (guard == GUARD_HOLDER && !directory)) {
 		refuse_guarded(observer, call, trap, spot.path, NULL);
@@ -223,6 +225,8 @@ static void serve_make(struct observer *observer, const struct seccomp_notif *ca
 					 : make(call, trap, at, spot.name);
 	if (r == 0 && guard == GUARD_HOLDER)
 		hold_made(observer, at, spot.name);
+	if (r == 0)
+		hold_look_again(observer, spot.path);
 	answer(observer, call->id, -r);
 }
 
@@ -383,7 +387,8 @@ static int judge_rename(const struct observer *observer, const struct spot *from
 	if (target == GUARD_HOLDER) { /* a repository of our own may get another place */
 		if (!directory && is_no_holder(to->name) && source != GUARD_HOLDER)
 			return to->exists && S_ISDIR(to->st.st_mode) ? -1 : 0;
-		return source == GUARD_HOLDER && ours &&
+		/* A file that says where one lies is looked at where it was written. */
+		return directory && source == GUARD_HOLDER && ours &&
 				       hold_may_move(observer, from->path, to->path)
 			       ? 0
 			       : -1;
@@ -563,7 +568,11 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		return;
 	if (target == GUARD_HOLDER)
 		hold_announce(observer);
-	answer(observer, call->id, -rename_at(observer, &from, source, &to, target, flags));
+	r = rename_at(observer, &from, source, &to, target, flags);
+	hold_look_again(observer, to.path);
+	if (flags & RENAME_EXCHANGE)
+		hold_look_again(observer, from.path);
+	answer(observer, call->id, -r);
 }
 
 /* A second name in what may be written would be a way to write it. */
@@ -694,7 +703,9 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 	}
 	if (may_not_become_repository(observer, call, trap, spot.path))
 		return;
-	answer(observer, call->id, -link_at(observer, &found, &spot, target));
+	r = link_at(observer, &found, &spot, target);
+	hold_look_again(observer, spot.path);
+	answer(observer, call->id, -r);
 }
 
 void serve_names_of_files(struct observer *observer, const struct seccomp_notif *call,

@@ -233,8 +233,10 @@ void bind_unix(struct observer *observer, const struct seccomp_notif *call, cons
 			    ? errno
 			    : 0;
 		umask(mask_before);
-		if (r == 0)
+		if (r == 0) {
 			remember_bound(observer, at, found.name);
+			hold_look_again(observer, found.path);
+		}
 		(void)!chdir("/");
 		answer(observer, call->id, r);
 	}
