@@ -18,6 +18,7 @@
  *   src/base, sys   what every room uses; what the kernel offers
  */
 /* clang-format on */
+#include "../../src/sandbox/sandbox.h"
 #include "output.h"
 #include "verbs.h"
 
@@ -118,6 +119,7 @@ int main(int argc, char **argv)
 	const char *verb = argc > 1 ? argv[1] : "--help";
 	int (*run)(int, char **);
 
+	sandbox_be_init();
 	open_closed_streams();
 
 	run = find_verb(verb);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sandbox's namespaces, made while the C library still starts. The kernel takes as long for
- * them as a program for its first line, and neither needs the other.
+/* Init, begun before the program itself is. The kernel takes as long for the sandbox's namespaces
+ * as the C library for its start, and neither needs the other.
  *
- *     ward_entry      where the program begins, before _start: `ward run` starts the maker
- *     ahead_bear      the maker bears init into what it has made
- *     ahead_wait      who that is
- *     ahead_dismiss   nobody wants the maker
+ *     ward_entry      where the program begins, before _start: `ward run` starts the maker, which
+ *                     makes the namespaces and bears init into them
+ *     ahead_is_init   whether we are that
+ *     ahead_take      it is wanted, and becomes the caller's
+ *     ahead_wait      who it is
+ *     ahead_dismiss   it is not wanted
  *
- * It only saves time. Where there is no maker, or it got nowhere, each of these says so, and
+ * It only saves time. Where nothing was begun, or it got nowhere, each of these says so, and
  * everything is made later, as by programs that begin at _start. */
 #pragma once
 
@@ -15,13 +17,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What the maker makes, as flags of clone. */
+/* What was begun with. */
+struct ahead_begun {
+	uid_t uid; /* whom it was begun for */
+	gid_t gid;
+	int control[2]; /* a pair of sockets: ward's, and init's */
+	int supervisor; /* a pidfd of ward */
+};
+
+/* The namespaces that were made, as flags of clone. */
 uint64_t ahead_namespaces(void);
-/* A child of ours, as by fork, is to begin at the function: with these flags of clone, in the
- * maker's namespaces, with what our memory holds until ahead_wait returns. Shares the table of fds.
- * False: there is no maker. */
-bool ahead_bear(uint64_t flags, void (*begin)(void));
-/* Waits for its birth: its pid, or -1 where there was none. */
+bool ahead_is_init(struct ahead_begun *ret_begun);
+/* False: nothing was begun, or not for these. */
+bool ahead_take(uid_t uid, gid_t gid, struct ahead_begun *ret_begun);
+/* Once after it was taken. Its pid, or -1 where it never came to be. */
 pid_t ahead_wait(int *ret_pidfd);
-/* The maker goes, and is waited for. More than once does no harm. */
+/* Ends what was not taken, and waits for that. More than once does no harm. */
 void ahead_dismiss(void);

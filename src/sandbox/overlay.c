@@ -170,6 +170,24 @@ static int open_upper(int slot, const char *path, mode_t mode)
 	return at;
 }
 
+/* What commands wrote to a cache: where that is nothing, who only reads sees the same without a
+ * layer, for which the kernel takes half as long as for all the rest. */
+static bool holds_something(const struct sandbox *sandbox, int slot, size_t number)
+{
+	int upper = open_upper(slot,
+			       sandbox->caches->items[number] + strlen(sandbox->cache_home) + 1,
+			       /* mode= */ 0),
+	    directory = upper < 0 ? -1 : openat(upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char entries[1024] __attribute__((aligned(8)));
+	/* Two have no names of their own, and nobody's is as short as theirs. */
+	bool holds = directory >= 0 &&
+		     syscall(SYS_getdents64, directory, entries, sizeof(entries)) > 2 * 24;
+
+	close_fd(&directory);
+	close_fd(&upper);
+	return holds;
+}
+
 /* Where something is mounted in the home, the kernel makes no overlay of it: then each cache has
  * one of its own. */
 static int put_alone(const struct sandbox *sandbox, int slot, size_t number)
@@ -201,17 +219,23 @@ static int put_alone(const struct sandbox *sandbox, int slot, size_t number)
 
 uint64_t stage_caches(const struct sandbox *sandbox, unsigned walls, int trees[static CACHES_MOST])
 {
+	const size_t count = MIN(sandbox->caches->count, (size_t)CACHES_MOST);
 	int slot = -1, overlay = -1;
-	uint64_t standing = 0;
+	uint64_t standing = 0, wanted = 0;
 
 	for (size_t i = 0; i < CACHES_MOST; i++)
 		trees[i] = -1;
-	if (sandbox->caches->count == 0 || !(walls & WALL_BIT(WALL_RUN)))
+	if (count == 0 || !(walls & WALL_BIT(WALL_RUN)))
 		return 0;
 	slot = open_slot(sandbox->cache_slot);
-	if (slot >= 0)
+	for (size_t i = 0; slot >= 0 && i < count; i++)
+		if (!sandbox->caches_read_only || holds_something(sandbox, slot, i))
+			wanted |= UINT64_C(1) << i;
+	if (wanted)
 		overlay = open_overlay(sandbox, slot);
-	for (size_t i = 0; slot >= 0 && i < MIN(sandbox->caches->count, (size_t)CACHES_MOST); i++) {
+	for (size_t i = 0; i < count; i++) {
+		if (!(wanted >> i & 1))
+			continue;
 		trees[i] = overlay >= 0 ? put_in_place(overlay, sandbox->cache_home,
 						       sandbox->caches->items[i])
 					: put_alone(sandbox, slot, i);

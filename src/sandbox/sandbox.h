@@ -154,6 +154,9 @@ struct entry {
 	uint64_t caches; /* bit i: the layer over the sandbox's caches[i] stands */
 };
 
+/* First of all in a program that begins sandboxes. Where we are init of one that was begun before
+ * (ahead.h) it does not return. */
+void sandbox_be_init(void);
 int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct error **ret_error);
 /* Init is there when this returns. Fails with ERESTART where it could not be born as it was begun:
  * begin again. */

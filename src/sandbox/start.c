@@ -411,57 +411,73 @@ static int refused(struct entry *entry, struct error **ret_error)
 	return error_hint(ret_error, "`ward doctor` says what this machine gives");
 }
 
-/* What init begins with where the maker bears it: what lies on our stack may be gone by then. */
-static struct {
-	struct ground ground;
-	struct rung rung;
-	int control, self;
-} coming;
-
-static void begin_coming(void)
+void sandbox_be_init(void)
 {
+	struct ahead_begun begun;
+	struct ground ground = {.level = LEVEL_RESTRICTED, .network = NETWORK_NONE, .whole = true};
+
+	if (!ahead_is_init(&begun))
+		return;
+	ground.uid = begun.uid;
+	ground.gid = begun.gid;
+	/* As ward's own are when it bears init itself: what the caller ignores is none of init's.
+	 */
+	signal(SIGTTOU, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
 	has_namespaces = true;
-	run_init(&coming.ground, coming.rung, coming.control, coming.self);
+	run_init(&ground, (struct rung){.walls = walls_wanted(&ground)}, begun.control[1],
+		 begun.supervisor);
 }
 
 /* Everything that was made ahead is wanted, and nothing else. */
-static bool bears_ahead(const struct ground *ground, const struct entry *entry,
-			const struct rung *rung)
+static bool take_ahead(const struct ground *ground, const struct rung *rung, struct entry *entry)
 {
-	const uint64_t at_birth = namespace_flags(rung->walls, /* at_birth= */ true);
+	const uint64_t wanted = namespace_flags(rung->walls, /* at_birth= */ true) |
+				namespace_flags(rung->walls, /* at_birth= */ false);
+	struct ahead_begun begun;
 
-	if (!ground->whole || ladder_lost() ||
-	    (at_birth | namespace_flags(rung->walls, /* at_birth= */ false)) !=
-		    (ahead_namespaces() | CLONE_NEWPID))
+	if (!ground->whole || ground->level != LEVEL_RESTRICTED || ladder_lost() ||
+	    wanted != (ahead_namespaces() | CLONE_NEWPID) ||
+	    !ahead_take(ground->uid, ground->gid, &begun)) {
+		ahead_dismiss();
 		return false;
-	coming.ground = *ground;
-	coming.rung = *rung;
-	coming.control = entry->init_control;
-	coming.self = entry->self;
-	return ahead_bear(CLONE_NEWPID, begin_coming);
+	}
+	entry->control = begun.control[0];
+	entry->init_control = begun.control[1];
+	entry->self = begun.supervisor;
+	return true;
+}
+
+static int begin_now(const struct ground *ground, struct rung *rung, struct entry *entry,
+		     struct error **ret_error)
+{
+	int control[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
+		return refused(entry, ret_error);
+	entry->control = control[0];
+	entry->init_control = control[1];
+	entry->self = sys_pidfd_open(getpid());
+	entry->init = birth_of_init(ground->whole, rung, &entry->pidfd);
+	if (entry->init == 0)
+		run_init(ground, *rung, control[1], entry->self);
+	if (entry->init < 0)
+		return refused(entry, ret_error);
+	place_elsewhere(entry->init);
+	return 0;
 }
 
 int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct error **ret_error)
 {
 	struct rung rung = {.walls = walls_wanted(ground)};
 	struct entry entry = ENTRY_NONE;
-	int control[2];
+	int r;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
-		return refused(&entry, ret_error);
-	entry.control = control[0];
-	entry.init_control = control[1];
-	entry.self = sys_pidfd_open(getpid());
-	entry.coming = bears_ahead(ground, &entry, &rung);
-	if (!entry.coming) {
-		ahead_dismiss();
-		entry.init = birth_of_init(ground->whole, &rung, &entry.pidfd);
-		if (entry.init == 0)
-			run_init(ground, rung, control[1], entry.self);
-		if (entry.init < 0)
-			return refused(&entry, ret_error);
-		place_elsewhere(entry.init);
-	}
+	entry.coming = take_ahead(ground, &rung, &entry);
+	if (!entry.coming && (r = begin_now(ground, &rung, &entry, ret_error)) < 0)
+		return r;
 	entry.leader = entry.init;
 	entry.walls = rung.walls;
 	entry.lost = rung.lost;
