@@ -45,6 +45,7 @@ struct ground {
 	uid_t uid; /* the same inside and outside */
 	gid_t gid;
 	bool whole; /* with a user namespace or not at all: nothing is given up to do without */
+	const char *runtime; /* of a container, where it is known; borrowed, may be NULL */
 };
 
 /* Everything is borrowed and must live until sandbox_release has returned. */
@@ -134,6 +135,7 @@ struct entry {
 	pid_t leader;	  /* pid 1 of the sandbox, whoever made it */
 	int leader_pidfd; /* of a container's; else -1 */
 	int errors;	  /* what a container's runtime wrote */
+	int worker;	  /* a pidfd of who builds a container beside its runtime */
 	int control;	  /* messages from and to init; its end of file ends the sandbox */
 	int listener;	  /* seccomp notifications */
 	int terminal;	  /* the pty's master */
@@ -170,6 +172,7 @@ void entry_done(struct entry *entry);
 		.pidfd = -1,               \
 		.leader = -1,              \
 		.leader_pidfd = -1,        \
+		.worker = -1,              \
 		.errors = -1,              \
 		.control = -1,             \
 		.listener = -1,            \

@@ -18,30 +18,27 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* In the order in which they are sent. */
+/* In the order in which they are sent: by pid 1, and to it. */
 enum { LISTENER, TERMINAL, NETWORK, MOUNTS, INPUT, ROOT, LEADER, HANDED };
+enum { LETTER, STDIO, CACHE_LOCK = STDIO + 3, SENT };
 
-struct parcel {
-	struct build_report report; /* its fds mean nothing on the other side */
-	bool there[HANDED];
+enum { FDS_MOST = HANDED };
+
+union ancillary {
+	struct cmsghdr header;
+	char room[CMSG_SPACE(sizeof(int) * FDS_MOST)];
 };
 
-void parcel_send(int control, const struct build_report *report, int leader)
+/* One message: *there says which of the fds are with it; those of -1 are not. */
+static ssize_t send_fds(int control, const struct iovec *text, const int *fds, size_t most,
+			bool *there)
 {
-	const int fds[HANDED] = {
-		report->listener, report->terminal, report->network, report->mounts,
-		report->input,	  report->root,	    leader};
-	struct parcel parcel = {.report = *report};
-	int present[HANDED], count = 0;
-	union {
-		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(int) * HANDED)];
-	} ancillary = {0};
-	struct iovec text = {&parcel, sizeof(parcel)};
-	struct msghdr message = {.msg_iov = &text, .msg_iovlen = 1};
+	int present[FDS_MOST], count = 0;
+	union ancillary ancillary = {0};
+	struct msghdr message = {.msg_iov = (struct iovec *)text, .msg_iovlen = 1};
 
-	for (int i = 0; i < HANDED; i++) {
-		parcel.there[i] = fds[i] >= 0;
+	for (size_t i = 0; i < most; i++) {
+		there[i] = fds[i] >= 0;
 		if (fds[i] >= 0)
 			present[count++] = fds[i];
 	}
@@ -54,7 +51,48 @@ void parcel_send(int control, const struct build_report *report, int leader)
 		message.msg_control = &ancillary;
 		message.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)count);
 	}
-	(void)!sendmsg(control, &message, MSG_NOSIGNAL);
+	return sendmsg(control, &message, MSG_NOSIGNAL);
+}
+
+/* ret_fds: -1 for those that did not come. there: part of the text. */
+static int receive_fds(int control, struct iovec *text, int *ret_fds, size_t most,
+		       const bool *there)
+{
+	union ancillary ancillary;
+	struct msghdr message = {.msg_iov = text,
+				 .msg_iovlen = 1,
+				 .msg_control = &ancillary,
+				 .msg_controllen = sizeof(ancillary)};
+	struct cmsghdr *header;
+	int fds[FDS_MOST], count = 0, next = 0;
+
+	if (recvmsg(control, &message, MSG_CMSG_CLOEXEC) != (ssize_t)text->iov_len ||
+	    message.msg_flags & MSG_CTRUNC)
+		return -1;
+	header = CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+		count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(fds, CMSG_DATA(header), sizeof(int) * (size_t)count);
+	}
+	for (size_t i = 0; i < most; i++)
+		ret_fds[i] = there[i] && next < count ? fds[next++] : -1;
+	return 0;
+}
+
+struct parcel {
+	struct build_report report; /* its fds mean nothing on the other side */
+	bool there[HANDED];
+};
+
+void parcel_send(int control, const struct build_report *report, int leader)
+{
+	const int fds[HANDED] = {
+		report->listener, report->terminal, report->network, report->mounts,
+		report->input,	  report->root,	    leader};
+	struct parcel parcel = {.report = *report};
+
+	(void)!send_fds(control, &(struct iovec){&parcel, sizeof(parcel)}, fds, HANDED,
+			parcel.there);
 }
 
 /* As the kernel names it to us; 0 or less where it has ended. */
@@ -81,32 +119,41 @@ int container_receive(int control, struct build_report *ret_report, int *ret_pid
 				     &ret_report->input,
 				     &ret_report->root,
 				     ret_pidfd};
-	struct parcel parcel;
-	union {
-		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(int) * HANDED)];
-	} ancillary;
-	struct iovec text = {&parcel, sizeof(parcel)};
-	struct msghdr message = {.msg_iov = &text,
-				 .msg_iovlen = 1,
-				 .msg_control = &ancillary,
-				 .msg_controllen = sizeof(ancillary)};
-	struct cmsghdr *header;
-	int fds[HANDED], count = 0, next = 0;
+	struct parcel parcel = {0};
+	int fds[HANDED];
 
-	if (recvmsg(control, &message, MSG_CMSG_CLOEXEC) != sizeof(parcel) ||
-	    message.msg_flags & MSG_CTRUNC)
+	if (receive_fds(control, &(struct iovec){&parcel, sizeof(parcel)}, fds, HANDED,
+			parcel.there) < 0)
 		return -1;
-	header = CMSG_FIRSTHDR(&message);
-	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
-		count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-		memcpy(fds, CMSG_DATA(header), sizeof(int) * (size_t)count);
-	}
 	*ret_report = parcel.report;
 	for (int i = 0; i < HANDED; i++)
-		*places[i] = parcel.there[i] && next < count ? fds[next++] : -1;
+		*places[i] = fds[i];
 	*ret_leader = pid_of(*ret_pidfd);
 	return 0;
+}
+
+static bool is_handed(const struct stdio *stdio)
+{
+	return stdio->kind == STDIO_FD || stdio->kind == STDIO_FILE;
+}
+
+/* One may have been closed by the caller. */
+static int if_open(int fd)
+{
+	return fd >= 0 && fcntl(fd, F_GETFD) >= 0 ? fd : -1;
+}
+
+int container_send(int control, int letter, const struct sandbox *sandbox)
+{
+	int fds[SENT] = {[LETTER] = letter, [CACHE_LOCK] = sandbox->cache_lock};
+	bool there[SENT];
+
+	for (int i = 0; i < 3; i++)
+		fds[STDIO + i] = is_handed(&sandbox->stdio[i]) ? if_open(sandbox->stdio[i].fd) : -1;
+	return send_fds(control, &(struct iovec){there, sizeof(there)}, fds, SENT, there) ==
+			       sizeof(there)
+		       ? 0
+		       : -1;
 }
 
 /* A child with our table of fds. It waits for the report, or for our end. */
@@ -206,13 +253,20 @@ static int build(struct sandbox *sandbox, const uint32_t pass[static 4],
 	const char *masks;
 	size_t length;
 	struct stat st;
+	bool there[SENT] = {0};
+	int fds[SENT];
 
-	if (fstat(CONTAINED_LETTER, &st) < 0 ||
-	    letter_read(CONTAINED_LETTER, (size_t)st.st_size, sandbox, &masks, &length) < 0)
+	if (receive_fds(CONTAINED_CONTROL, &(struct iovec){there, sizeof(there)}, fds, SENT,
+			there) < 0 ||
+	    fstat(fds[LETTER], &st) < 0 ||
+	    letter_read(fds[LETTER], (size_t)st.st_size, sandbox, &masks, &length) < 0)
 		return stage_fail(failure, "reading", "what to run");
+	/* Nothing takes the place of one that was closed. */
 	for (int i = 0; i < 3; i++)
-		sandbox->stdio[i].fd = CONTAINED_STDIO + i;
-	sandbox->cache_lock = CONTAINED_CACHE_LOCK;
+		sandbox->stdio[i].fd = fds[STDIO + i] < 0 && is_handed(&sandbox->stdio[i])
+					       ? open("/dev/null", O_RDWR | O_CLOEXEC)
+					       : fds[STDIO + i];
+	sandbox->cache_lock = fds[CACHE_LOCK];
 	report->rung = sandbox->rung;
 	if (return_to_self(sandbox, report->rung.walls, failure) < 0 ||
 	    check_labels(sandbox, &report->rung, failure) < 0)
