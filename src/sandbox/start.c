@@ -543,6 +543,32 @@ static int explain_runtime(const struct sandbox *sandbox, const struct entry *en
 				     "restricted needs no runtime");
 }
 
+/* Pid 1 tells its end itself, and is ours to wait for when the runtime is gone. That takes as long
+ * as the shortest command, beside which it is done so. */
+static void leave_runtime(struct entry *entry)
+{
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return;
+	(void)sys_pidfd_send_signal(entry->pidfd, SIGKILL);
+	entry->runtime = entry->pidfd;
+	entry->pidfd = entry->leader_pidfd;
+	entry->init = entry->leader;
+	entry->leader_pidfd = -1;
+}
+
+void entry_reap_runtime(struct entry *entry)
+{
+	siginfo_t info;
+
+	while (waitid(P_PIDFD, (id_t)entry->runtime, &info, WEXITED) < 0 && errno == EINTR)
+		;
+	if (entry->worker >= 0)
+		(void)waitid(P_PIDFD, (id_t)entry->worker, &info, WEXITED | WNOHANG);
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+	close_fd(&entry->runtime);
+	close_fd(&entry->worker);
+}
+
 /* The second report, of pid 1; the first was the engine's. */
 static int receive_container(const struct sandbox *sandbox, struct entry *entry, int letter,
 			     struct build_report *report, struct error **ret_error)
@@ -567,6 +593,8 @@ static int receive_container(const struct sandbox *sandbox, struct entry *entry,
 		return explain(&report->failure, report->rung.lost, ret_error);
 	if (entry->leader <= 0 || write(entry->control, "", 1) != 1)
 		return fail(ret_error, E_ENGINE, "the container's first process is gone");
+	if (runtime_is_done_early(sandbox->runtime))
+		leave_runtime(entry);
 	return 0;
 }
 
@@ -644,8 +672,11 @@ void entry_done(struct entry *entry)
 {
 	/* Still building, it may be waiting for anything. */
 	if (entry->init > 0 &&
-	    (entry->init_control >= 0 || (entry->errors >= 0 && entry->leader_pidfd < 0)))
+	    (entry->init_control >= 0 ||
+	     (entry->errors >= 0 && entry->leader_pidfd < 0 && entry->runtime < 0)))
 		(void)sys_pidfd_send_signal(entry->pidfd, SIGKILL);
+	if (entry->runtime >= 0)
+		entry_reap_runtime(entry);
 	end_worker(entry);
 	close_fd(&entry->init_control);
 	close_fd(&entry->self);

@@ -33,6 +33,8 @@ char *container_find_runtime(const char *name);
 
 /* Whether it is started before there is anything to run. */
 bool runtime_starts_early(const char *runtime);
+/* Whether it has nothing more to do when the container stands. */
+bool runtime_is_done_early(const char *runtime);
 /* Whether it takes the filter as a program beside the names of calls. */
 bool runtime_takes_program(const char *runtime);
 /* Whether it must be root inside. A plain user has one number, which is root's then: pid 1 makes

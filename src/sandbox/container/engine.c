@@ -23,14 +23,15 @@
 static const struct {
 	const char *name, *option;
 	bool early;    /* reads its configuration from a pipe as well */
+	bool done;     /* when the container stands: the rest it would only watch */
 	bool covers;   /* refuses machines with both versions of cgroups, so it sees none */
 	bool compiled; /* takes the filter as a program */
 	bool root;     /* is root inside before it is anybody else */
 	bool apart;    /* has a kernel of its own: see apart.c */
 } runtimes[] = {
-	{"crun", "--cgroup-manager=disabled", true, true, true, false, false},
-	{"runc", "--rootless=true", false, false, false, true, false},
-	{"runsc", "--ignore-cgroups", false, false, false, true, true},
+	{"crun", "--cgroup-manager=disabled", true, true, true, true, false, false},
+	{"runc", "--rootless=true", false, false, false, false, true, false},
+	{"runsc", "--ignore-cgroups", false, false, false, false, true, true},
 };
 
 static int clone_tree(int directory, const char *path)
@@ -63,6 +64,11 @@ static size_t runtime_kind(const char *path)
 bool runtime_starts_early(const char *runtime)
 {
 	return runtimes[runtime_kind(runtime)].early;
+}
+
+bool runtime_is_done_early(const char *runtime)
+{
+	return runtimes[runtime_kind(runtime)].done;
 }
 
 bool runtime_takes_program(const char *runtime)

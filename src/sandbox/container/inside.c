@@ -324,11 +324,13 @@ _Noreturn void container_inside(void)
 		failed = build(&sandbox, pass, report);
 	if (write(pipe[1], &letter, sizeof(letter)) != sizeof(letter))
 		_exit(1);
+	/* Until the supervisor knows who we are: the runtime waits for us, and nobody else keeps
+	 * our number when we are gone. The messenger has told before it answers. */
+	if (!failed && read(CONTAINED_CONTROL, &go, sizeof(go)) != sizeof(go))
+		failed = -1;
 	while (waitpid(messenger, NULL, 0) < 0 && errno == EINTR)
 		;
-	/* Until the supervisor knows who we are: the runtime waits for us, and nobody else keeps
-	 * our number when we are gone. */
-	if (failed || read(CONTAINED_CONTROL, &go, sizeof(go)) != sizeof(go))
+	if (failed)
 		_exit(1);
 	kept[1] = report->terminal;
 	kept[2] = report->input;
