@@ -569,21 +569,46 @@ void entry_reap_runtime(struct entry *entry)
 	close_fd(&entry->worker);
 }
 
+/* False: the runtime has ended. */
+static bool await_inner(const struct entry *entry)
+{
+	struct pollfd fds[] = {{entry->control, POLLIN, 0}, {entry->pidfd, POLLIN, 0}};
+
+	while (!fds[0].revents && !fds[1].revents)
+		(void)!poll(fds, ELEMENTS(fds), -1);
+	return fds[0].revents & POLLIN;
+}
+
+static int receive_inner(const struct sandbox *sandbox, struct entry *entry,
+			 struct build_report *ret_inner)
+{
+	bool takes;
+	pid_t nobody;
+	int none;
+
+	if (!await_inner(entry))
+		return -1;
+	if (sandbox->apart)
+		return container_receive(entry->control, ret_inner, &entry->leader_pidfd,
+					 &entry->leader);
+	if (container_meet(entry->control, &entry->leader_pidfd, &entry->leader, &takes) < 0 ||
+	    !await_inner(entry))
+		return -1;
+	return takes ? container_take(entry->control, entry->leader_pidfd, ret_inner)
+		     : container_receive(entry->control, ret_inner, &none, &nobody);
+}
+
 /* The second report, of pid 1; the first was the engine's. */
 static int receive_container(const struct sandbox *sandbox, struct entry *entry, int letter,
 			     struct build_report *report, struct error **ret_error)
 {
-	struct pollfd fds[] = {{entry->control, POLLIN, 0}, {entry->pidfd, POLLIN, 0}};
 	struct build_report inner;
 	uint64_t caches = report->caches;
 
 	if (!sandbox->apart && container_send(entry->control, letter, sandbox) < 0)
 		return explain_runtime(sandbox, entry, ret_error);
 	close_fd(&entry->init_control); /* or the end of the other side would never be seen */
-	while (!fds[0].revents && !fds[1].revents)
-		(void)!poll(fds, ELEMENTS(fds), -1);
-	if (!(fds[0].revents & POLLIN) ||
-	    container_receive(entry->control, &inner, &entry->leader_pidfd, &entry->leader) < 0)
+	if (receive_inner(sandbox, entry, &inner) < 0)
 		return explain_runtime(sandbox, entry, ret_error);
 	*report = inner;
 	report->caches = caches;

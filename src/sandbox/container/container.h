@@ -124,10 +124,14 @@ int engine_open_program(void);
 
 /* What pid 1 of a container needs besides: the letter, and the sandbox's fds. */
 int container_send(int control, int letter, const struct sandbox *sandbox);
-/* The other side of what pid 1 of a container hands over. Fills *ret_report, whose fds are ours
- * then, and who pid 1 is to us; 0 where it is gone. -1 where nothing came. */
+/* The other side of parcel_send. Fills *ret_report, whose fds are ours then, and who pid 1 is to
+ * us, where it says so; 0 where it is gone. -1 where nothing came. */
 int container_receive(int control, struct build_report *ret_report, int *ret_pidfd,
 		      pid_t *ret_leader);
+/* Pid 1 of a container has said who it is. ret_takes: we may take its fds, and have told it so. */
+int container_meet(int control, int *ret_pidfd, pid_t *ret_leader, bool *ret_takes);
+/* Its report then: the fds in it become ours. */
+int container_take(int control, int pidfd, struct build_report *ret_report);
 /* Hands it over. leader: a pidfd of who is pid 1. */
 void parcel_send(int control, const struct build_report *report, int leader);
 /* Pid 1 of a container, as it was started by the runtime. */

@@ -2,8 +2,9 @@
 /* Pid 1 of a container, and how it hands over what the supervisor needs.
  *
  * The notification fd comes into being behind the filter, where no message can be sent any more
- * without being shown to a supervisor that does not have it yet. So a child that shares the table
- * of fds is made before, and sends it: the messenger. It is gone before the command is there. */
+ * without being shown to a supervisor that does not have it yet. So the supervisor takes it. Where
+ * the machine does not let it (Yama, a profile) a child that shares the table of fds is made
+ * before, and sends it: the messenger. It is gone before the command is there. */
 #include "container.h"
 #include "../../base/io.h"
 #include "../../sys/kernel.h"
@@ -156,6 +157,37 @@ int container_send(int control, int letter, const struct sandbox *sandbox)
 		       : -1;
 }
 
+int container_meet(int control, int *ret_pidfd, pid_t *ret_leader, bool *ret_takes)
+{
+	bool there[1] = {false};
+	int taken;
+
+	if (receive_fds(control, &(struct iovec){there, sizeof(there)}, ret_pidfd, 1, there) < 0)
+		return -1;
+	*ret_leader = pid_of(*ret_pidfd);
+	taken = sys_pidfd_getfd(*ret_pidfd, CONTAINED_CONTROL);
+	*ret_takes = taken >= 0;
+	close_fd(&taken);
+	return *ret_leader > 0 &&
+			       write(control, ret_takes, sizeof(*ret_takes)) == sizeof(*ret_takes)
+		       ? 0
+		       : -1;
+}
+
+int container_take(int control, int pidfd, struct build_report *ret_report)
+{
+	int *const fds[] = {&ret_report->listener, &ret_report->terminal, &ret_report->network,
+			    &ret_report->mounts,   &ret_report->input,	  &ret_report->root};
+	int missing = 0;
+
+	if (read(control, ret_report, sizeof(*ret_report)) != sizeof(*ret_report))
+		return -1;
+	for (size_t i = 0; i < ELEMENTS(fds); i++)
+		if (*fds[i] >= 0 && (*fds[i] = sys_pidfd_getfd(pidfd, *fds[i])) < 0)
+			missing = -1;
+	return missing;
+}
+
 /* A child with our table of fds. It waits for the report, or for our end. */
 static pid_t start_messenger(int ret_pipe[static 2])
 {
@@ -166,15 +198,44 @@ static pid_t start_messenger(int ret_pipe[static 2])
 
 static _Noreturn void carry(int from)
 {
-	struct {
-		struct build_report report;
-		int leader;
-	} letter;
+	struct build_report report;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (read(from, &letter, sizeof(letter)) == sizeof(letter))
-		parcel_send(CONTAINED_CONTROL, &letter.report, letter.leader);
+	if (read(from, &report, sizeof(report)) == sizeof(report))
+		parcel_send(CONTAINED_CONTROL, &report, /* leader= */ -1);
 	_exit(0);
+}
+
+/* Who we are, before anything else: the answer is there when it is needed. */
+static int introduce(void)
+{
+	int self = sys_pidfd_open(getpid());
+	bool there[1];
+	ssize_t length =
+		send_fds(CONTAINED_CONTROL, &(struct iovec){there, sizeof(there)}, &self, 1, there);
+
+	close_fd(&self);
+	return length == sizeof(there) ? 0 : -1;
+}
+
+/* Who carries our report: where the supervisor takes what it needs, we do. *ret_messenger: 0 then.
+ */
+static int prepare_report(int *ret_pipe, pid_t *ret_messenger)
+{
+	bool takes;
+	int pipe[2];
+
+	if (read(CONTAINED_CONTROL, &takes, sizeof(takes)) != sizeof(takes))
+		return -1;
+	*ret_messenger = 0;
+	*ret_pipe = CONTAINED_CONTROL;
+	if (takes)
+		return 0;
+	*ret_messenger = start_messenger(pipe);
+	if (*ret_messenger == 0)
+		carry(pipe[0]);
+	*ret_pipe = pipe[1];
+	return *ret_messenger < 0 ? -1 : 0;
 }
 
 /* The trees as they are seen here; nobody else is in the container yet. */
@@ -244,8 +305,8 @@ static int return_to_self(const struct sandbox *sandbox, unsigned walls, struct 
 	return *sandbox->apparmor ? stage_enter_profile(sandbox->apparmor, failure) : 0;
 }
 
-static int build(struct sandbox *sandbox, const uint32_t pass[static 4],
-		 struct build_report *report)
+static int build(struct sandbox *sandbox, const uint32_t pass[static 4], int *ret_pipe,
+		 pid_t *ret_messenger, struct build_report *report)
 {
 	static struct writable_tree trees[WRITABLE_MOST];
 	static struct cache_trees caches;
@@ -254,13 +315,17 @@ static int build(struct sandbox *sandbox, const uint32_t pass[static 4],
 	size_t length;
 	struct stat st;
 	bool there[SENT] = {0};
-	int fds[SENT];
+	int fds[SENT], failed = 0;
 
 	if (receive_fds(CONTAINED_CONTROL, &(struct iovec){there, sizeof(there)}, fds, SENT,
 			there) < 0 ||
 	    fstat(fds[LETTER], &st) < 0 ||
 	    letter_read(fds[LETTER], (size_t)st.st_size, sandbox, &masks, &length) < 0)
-		return stage_fail(failure, "reading", "what to run");
+		failed = stage_fail(failure, "reading", "what to run");
+	if (prepare_report(ret_pipe, ret_messenger) < 0)
+		_exit(1);
+	if (failed)
+		return -1;
 	/* Nothing takes the place of one that was closed. */
 	for (int i = 0; i < 3; i++)
 		sandbox->stdio[i].fd = fds[STDIO + i] < 0 && is_handed(&sandbox->stdio[i])
@@ -289,21 +354,16 @@ static int build(struct sandbox *sandbox, const uint32_t pass[static 4],
 
 _Noreturn void container_inside(void)
 {
-	static struct {
-		struct build_report report;
-		int leader;
-	} letter = {{.listener = -1,
-		     .terminal = -1,
-		     .names = {-1, -1, -1, -1},
-		     .network = -1,
-		     .mounts = -1,
-		     .input = -1,
-		     .root = -1,
-		     .tasks = -1},
-		    -1};
+	static struct build_report report = {.listener = -1,
+					     .terminal = -1,
+					     .names = {-1, -1, -1, -1},
+					     .network = -1,
+					     .mounts = -1,
+					     .input = -1,
+					     .root = -1,
+					     .tasks = -1};
 	static struct sandbox sandbox;
-	struct build_report *report = &letter.report;
-	int kept[8] = {CONTAINED_CONTROL, -1, -1, -1, -1, -1, -1, -1}, pipe[2], failed;
+	int kept[8] = {CONTAINED_CONTROL, -1, -1, -1, -1, -1, -1, -1}, pipe, failed;
 	uint32_t pass[4] = {0};
 	pid_t messenger;
 	char go;
@@ -312,39 +372,32 @@ _Noreturn void container_inside(void)
 	/* The runtime handed them on; the command gets none of them. */
 	if (sys_close_range(CONTAINED_CONTROL, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
 		_exit(1);
-	messenger = start_messenger(pipe);
-	if (messenger == 0)
-		carry(pipe[0]);
-	if (messenger < 0)
+	if (introduce() < 0 || getrandom(pass, sizeof(pass), 0) != sizeof(pass))
 		_exit(1);
-	letter.leader = sys_pidfd_open(getpid());
-	if (getrandom(pass, sizeof(pass), 0) != sizeof(pass))
-		failed = stage_fail(&report->failure, "reading", "random numbers");
-	else
-		failed = build(&sandbox, pass, report);
-	if (write(pipe[1], &letter, sizeof(letter)) != sizeof(letter))
+	failed = build(&sandbox, pass, &pipe, &messenger, &report);
+	if (write(pipe, &report, sizeof(report)) != sizeof(report))
 		_exit(1);
-	/* Until the supervisor knows who we are: the runtime waits for us, and nobody else keeps
-	 * our number when we are gone. The messenger has told before it answers. */
-	if (!failed && read(CONTAINED_CONTROL, &go, sizeof(go)) != sizeof(go))
+	/* Until the supervisor has what it needs of us: the runtime waits for us, and nobody else
+	 * keeps our number when we are gone. */
+	if (read(CONTAINED_CONTROL, &go, sizeof(go)) != sizeof(go))
 		failed = -1;
-	while (waitpid(messenger, NULL, 0) < 0 && errno == EINTR)
+	while (messenger > 0 && waitpid(messenger, NULL, 0) < 0 && errno == EINTR)
 		;
 	if (failed)
 		_exit(1);
-	kept[1] = report->terminal;
-	kept[2] = report->input;
+	kept[1] = report.terminal;
+	kept[2] = report.input;
 	for (int i = 0; i < 3; i++)
 		if (sandbox.stdio[i].kind == STDIO_FD)
 			kept[3 + i] = sandbox.stdio[i].fd;
-	kept[6] = report->tasks;
-	if (report->caches)
+	kept[6] = report.tasks;
+	if (report.caches)
 		kept[7] = sandbox.cache_lock;
-	if (stage_leave_table(report->rung.walls, kept, ELEMENTS(kept), &report->failure) < 0)
+	if (stage_leave_table(report.rung.walls, kept, ELEMENTS(kept), &report.failure) < 0)
 		_exit(1);
-	if (report->rung.walls & WALL_BIT(WALL_INIT_HIDDEN))
+	if (report.rung.walls & WALL_BIT(WALL_INIT_HIDDEN))
 		prctl(PR_SET_DUMPABLE, 0);
-	init_main(&sandbox, &report->rung, pass,
-		  &(struct init_fds){CONTAINED_CONTROL, report->terminal, report->input,
-				     report->tasks});
+	init_main(
+		&sandbox, &report.rung, pass,
+		&(struct init_fds){CONTAINED_CONTROL, report.terminal, report.input, report.tasks});
 }
