@@ -473,11 +473,13 @@ static int explain(const struct failure *failure, unsigned lost, struct error **
 	return -E_ENGINE;
 }
 
-/* The runtime has a table of fds of its own, and holds what it was started with. */
+/* The runtime has a table of fds of its own, and holds what it was started with. Whoever it leaves
+ * behind is ours to wait for. */
 static void take_note(struct entry *entry, const struct engine_note *note)
 {
 	int program = note->program, config = note->config;
 
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	entry->worker = note->worker;
 	entry->errors = note->errors;
 	close_fd(&program);
@@ -543,12 +545,10 @@ static int explain_runtime(const struct sandbox *sandbox, const struct entry *en
 				     "restricted needs no runtime");
 }
 
-/* Pid 1 tells its end itself, and is ours to wait for when the runtime is gone. That takes as long
- * as the shortest command, beside which it is done so. */
+/* Pid 1 tells its end itself. The runtime's takes as long as the shortest command, beside which it
+ * comes so. */
 static void leave_runtime(struct entry *entry)
 {
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
-		return;
 	(void)sys_pidfd_send_signal(entry->pidfd, SIGKILL);
 	entry->runtime = entry->pidfd;
 	entry->pidfd = entry->leader_pidfd;
@@ -556,17 +556,20 @@ static void leave_runtime(struct entry *entry)
 	entry->leader_pidfd = -1;
 }
 
-void entry_reap_runtime(struct entry *entry)
+/* Whoever is or becomes ours, and ends. */
+static void reap(int *pidfd)
 {
 	siginfo_t info;
 
-	while (waitid(P_PIDFD, (id_t)entry->runtime, &info, WEXITED) < 0 && errno == EINTR)
+	while (*pidfd >= 0 && waitid(P_PIDFD, (id_t)*pidfd, &info, WEXITED) < 0 && errno == EINTR)
 		;
-	if (entry->worker >= 0)
-		(void)waitid(P_PIDFD, (id_t)entry->worker, &info, WEXITED | WNOHANG);
-	prctl(PR_SET_CHILD_SUBREAPER, 0);
-	close_fd(&entry->runtime);
-	close_fd(&entry->worker);
+	close_fd(pidfd);
+}
+
+void entry_reap_runtime(struct entry *entry)
+{
+	reap(&entry->runtime);
+	reap(&entry->worker);
 }
 
 /* False: the runtime has ended. */
@@ -618,7 +621,7 @@ static int receive_container(const struct sandbox *sandbox, struct entry *entry,
 		return explain(&report->failure, report->rung.lost, ret_error);
 	if (entry->leader <= 0 || write(entry->control, "", 1) != 1)
 		return fail(ret_error, E_ENGINE, "the container's first process is gone");
-	if (runtime_is_done_early(sandbox->runtime))
+	if (runtime_is_done_early(sandbox->runtime) && entry->worker >= 0)
 		leave_runtime(entry);
 	return 0;
 }
@@ -677,32 +680,20 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 	return 0;
 }
 
-/* It ends with its parent, and we see that it has. */
-static void end_worker(struct entry *entry)
+void entry_done(struct entry *entry)
 {
 	struct engine_note note;
 
-	if (entry->init_control >= 0 &&
-	    recv(entry->control, &note, sizeof(note), MSG_DONTWAIT | MSG_TRUNC) == sizeof(note))
-		take_note(entry, &note);
-	if (entry->worker < 0)
-		return;
-	(void)sys_pidfd_send_signal(entry->worker, SIGKILL);
-	while (!has_ended(entry->worker))
-		(void)!poll(&(struct pollfd){entry->worker, POLLIN, 0}, 1, -1);
-	close_fd(&entry->worker);
-}
-
-void entry_done(struct entry *entry)
-{
 	/* Still building, it may be waiting for anything. */
 	if (entry->init > 0 &&
 	    (entry->init_control >= 0 ||
 	     (entry->errors >= 0 && entry->leader_pidfd < 0 && entry->runtime < 0)))
 		(void)sys_pidfd_send_signal(entry->pidfd, SIGKILL);
+	if (entry->init_control >= 0 &&
+	    recv(entry->control, &note, sizeof(note), MSG_DONTWAIT | MSG_TRUNC) == sizeof(note))
+		take_note(entry, &note);
 	if (entry->runtime >= 0)
 		entry_reap_runtime(entry);
-	end_worker(entry);
 	close_fd(&entry->init_control);
 	close_fd(&entry->self);
 	close_fd(&entry->control); /* ends init, and with it everything inside */
@@ -718,10 +709,13 @@ void entry_done(struct entry *entry)
 	if (entry->init > 0)
 		while (waitpid(entry->init, NULL, 0) < 0 && errno == EINTR)
 			;
+	reap(&entry->worker); /* it ends with its parent, as does pid 1 that never was */
+	reap(&entry->leader_pidfd);
+	if (entry->errors >= 0)
+		prctl(PR_SET_CHILD_SUBREAPER, 0);
 	close_behind(&entry->mounts); /* nobody is in them any more */
 	close_behind(&entry->inner_mounts);
 	close_fd(&entry->pidfd);
-	close_fd(&entry->leader_pidfd);
 	close_fd(&entry->errors);
 	close_fd(&entry->listener);
 	close_fd(&entry->terminal);

@@ -3,8 +3,9 @@
  *
  *   ward (supervisor)
  *     +-- engine: ward's own child, in a user and a mount namespace of its own. It makes the tree
- * as |   for the restricted level, masks and writable parts included, makes the container's root |
- * of it, writes the bundle, and becomes the runtime
+ *     |   as for the restricted level, masks and writable parts included, makes the container's
+ *     |   root of it, writes the bundle, and becomes the runtime; one that starts early it becomes
+ *     |   before, and a child of its does the rest: see engine_split
  *     +---- runtime (crun, runc): namespaces, /proc, /dev, capabilities, seccomp
  *             +-- pid 1: ward again, which adds limits, Landlock and the filter that tells, hands
  *                 the supervisor what it needs, and starts the command
