@@ -229,9 +229,9 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 		return -1;
 	if (build_ground(ground, report) < 0 ||
 	    (!contained && stage_bounding_set(rung->walls, failure) < 0) ||
-	    stage_hosts(whole, failure) < 0 ||
 	    (contained && ground->runtime && runtime_starts_early(ground->runtime) &&
-	     engine_split(ground->runtime, control, &config, report) < 0))
+	     engine_split(ground->runtime, control, &config, report) < 0) ||
+	    stage_hosts(whole, failure) < 0)
 		return -1;
 	if (read(control, &letter, sizeof(letter)) != sizeof(letter))
 		_exit(0); /* the supervisor changed its mind, or is gone */
@@ -554,6 +554,7 @@ static void leave_runtime(struct entry *entry)
 	entry->pidfd = entry->leader_pidfd;
 	entry->init = entry->leader;
 	entry->leader_pidfd = -1;
+	close_fd(&entry->errors);
 }
 
 /* Whoever is or becomes ours, and ends. */
@@ -570,6 +571,7 @@ void entry_reap_runtime(struct entry *entry)
 {
 	reap(&entry->runtime);
 	reap(&entry->worker);
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 /* False: the runtime has ended. */
@@ -686,8 +688,7 @@ void entry_done(struct entry *entry)
 
 	/* Still building, it may be waiting for anything. */
 	if (entry->init > 0 &&
-	    (entry->init_control >= 0 ||
-	     (entry->errors >= 0 && entry->leader_pidfd < 0 && entry->runtime < 0)))
+	    (entry->init_control >= 0 || (entry->errors >= 0 && entry->leader_pidfd < 0)))
 		(void)sys_pidfd_send_signal(entry->pidfd, SIGKILL);
 	if (entry->init_control >= 0 &&
 	    recv(entry->control, &note, sizeof(note), MSG_DONTWAIT | MSG_TRUNC) == sizeof(note))

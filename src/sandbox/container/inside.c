@@ -164,14 +164,13 @@ int container_meet(int control, int *ret_pidfd, pid_t *ret_leader, bool *ret_tak
 
 	if (receive_fds(control, &(struct iovec){there, sizeof(there)}, ret_pidfd, 1, there) < 0)
 		return -1;
-	*ret_leader = pid_of(*ret_pidfd);
 	taken = sys_pidfd_getfd(*ret_pidfd, CONTAINED_CONTROL);
 	*ret_takes = taken >= 0;
 	close_fd(&taken);
-	return *ret_leader > 0 &&
-			       write(control, ret_takes, sizeof(*ret_takes)) == sizeof(*ret_takes)
-		       ? 0
-		       : -1;
+	if (write(control, ret_takes, sizeof(*ret_takes)) != sizeof(*ret_takes))
+		return -1;
+	*ret_leader = pid_of(*ret_pidfd);
+	return *ret_leader > 0 ? 0 : -1;
 }
 
 int container_take(int control, int pidfd, struct build_report *ret_report)
@@ -305,27 +304,22 @@ static int return_to_self(const struct sandbox *sandbox, unsigned walls, struct 
 	return *sandbox->apparmor ? stage_enter_profile(sandbox->apparmor, failure) : 0;
 }
 
-static int build(struct sandbox *sandbox, const uint32_t pass[static 4], int *ret_pipe,
-		 pid_t *ret_messenger, struct build_report *report)
+/* What there is to know and to hold before there are walls. */
+static int begin(struct sandbox *sandbox, struct writable_tree *trees, struct cache_trees *caches,
+		 struct build_report *report)
 {
-	static struct writable_tree trees[WRITABLE_MOST];
-	static struct cache_trees caches;
 	struct failure *failure = &report->failure;
 	const char *masks;
 	size_t length;
 	struct stat st;
 	bool there[SENT] = {0};
-	int fds[SENT], failed = 0;
+	int fds[SENT];
 
 	if (receive_fds(CONTAINED_CONTROL, &(struct iovec){there, sizeof(there)}, fds, SENT,
 			there) < 0 ||
 	    fstat(fds[LETTER], &st) < 0 ||
 	    letter_read(fds[LETTER], (size_t)st.st_size, sandbox, &masks, &length) < 0)
-		failed = stage_fail(failure, "reading", "what to run");
-	if (prepare_report(ret_pipe, ret_messenger) < 0)
-		_exit(1);
-	if (failed)
-		return -1;
+		return stage_fail(failure, "reading", "what to run");
 	/* Nothing takes the place of one that was closed. */
 	for (int i = 0; i < 3; i++)
 		sandbox->stdio[i].fd = fds[STDIO + i] < 0 && is_handed(&sandbox->stdio[i])
@@ -336,15 +330,27 @@ static int build(struct sandbox *sandbox, const uint32_t pass[static 4], int *re
 	if (return_to_self(sandbox, report->rung.walls, failure) < 0 ||
 	    check_labels(sandbox, &report->rung, failure) < 0)
 		return -1;
-	report->caches = caches.standing = sandbox->layers;
-	memset(caches.trees, -1, sizeof(caches.trees));
+	report->caches = caches->standing = sandbox->layers;
+	memset(caches->trees, -1, sizeof(caches->trees));
 	if (report->rung.walls & WALL_BIT(WALL_NET_NAMESPACE) &&
 	    (report->network = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)) < 0)
 		return stage_fail(failure, "opening", "/proc/self/ns/net");
 	/* For the supervisor: see hold_mounts. */
-	if (!caches.standing)
+	if (!caches->standing)
 		report->mounts = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-	if (open_trees(sandbox, trees, &caches, failure) < 0)
+	return open_trees(sandbox, trees, caches, failure);
+}
+
+static int build(struct sandbox *sandbox, const uint32_t pass[static 4], int *ret_pipe,
+		 pid_t *ret_messenger, struct build_report *report)
+{
+	static struct writable_tree trees[WRITABLE_MOST];
+	static struct cache_trees caches;
+	int failed = begin(sandbox, trees, &caches, report);
+
+	if (prepare_report(ret_pipe, ret_messenger) < 0)
+		_exit(1);
+	if (failed)
 		return -1;
 	return stage_finish(
 		&(struct finish){
