@@ -84,6 +84,7 @@ static int begin_with(struct flow *flow, enum level level, enum network network,
 		.uid = flow->identity.uid,
 		.gid = flow->identity.gid,
 		.whole = whole,
+		.runtime = level == LEVEL_CONTAINER ? flow_likely_runtime(flow) : NULL,
 	};
 
 	entry_done(&flow->entry);
@@ -365,7 +366,8 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		r = round == 0 && flow->entry.control >= 0 &&
 				    flow->entry_level == flow->verdict.level &&
 				    (flow->entry_network == NETWORK_FULL) ==
-					    (flow->verdict.network == NETWORK_FULL)
+					    (flow->verdict.network == NETWORK_FULL) &&
+				    flow_is_begun_for_runtime(flow)
 			    ? 0
 			    : begin(flow, flow->verdict.level, flow->verdict.network, ret_error);
 		if (r == 0 && flow->verdict.level != LEVEL_NONE)

@@ -101,24 +101,52 @@ void flow_forget_hidden_masks(struct flow *flow)
 	}
 }
 
-/* The runtime by its name. */
-static int choose_runtime(struct flow *flow, struct error **ret_error)
+static const struct {
+	const char *name, *program, *source, *instead;
+	bool untried; /* nobody has seen whether what ward promises holds there */
+} runtimes[] = {
+	{"crun", "crun", "apt install crun", "--level restricted", false},
+	{"runc", "runc", "apt install runc", "--level restricted", false},
+	{"runsc", "runsc", "apt install runsc", "runtime=crun", false},
+	{"kata", "kata-runtime", "it is part of Kata Containers, and not in Debian", "runtime=crun",
+	 true},
+};
+
+static size_t runtime_by_words(const struct list *words)
 {
-	static const struct {
-		const char *name, *program, *source, *instead;
-		bool untried; /* nobody has seen whether what ward promises holds there */
-	} runtimes[] = {
-		{"crun", "crun", "apt install crun", "--level restricted", false},
-		{"runc", "runc", "apt install runc", "--level restricted", false},
-		{"runsc", "runsc", "apt install runsc", "runtime=crun", false},
-		{"kata", "kata-runtime", "it is part of Kata Containers, and not in Debian",
-		 "runtime=crun", true},
-	};
-	const char *name = container_value(&flow->verdict.container, "runtime");
+	const char *name = container_value(words, "runtime");
 	size_t i = 0;
 
 	while (name && i + 1 < ELEMENTS(runtimes) && strcmp(runtimes[i].name, name) != 0)
 		i++;
+	return i;
+}
+
+/* Before the judgement what was asked for is a guess, as the level is. */
+const char *flow_likely_runtime(struct flow *flow)
+{
+	size_t likely = runtime_by_words(&flow->request->container);
+
+	free(flow->begun_runtime);
+	flow->begun_runtime = flow->runtime ? strdup(flow->runtime)
+			      : runtimes[likely].untried
+				      ? NULL
+				      : container_find_runtime(runtimes[likely].program);
+	return flow->begun_runtime;
+}
+
+bool flow_is_begun_for_runtime(const struct flow *flow)
+{
+	return flow->verdict.level != LEVEL_CONTAINER || !flow->begun_runtime ||
+	       !runtime_starts_early(flow->begun_runtime) ||
+	       strcmp(flow->begun_runtime, flow->runtime) == 0;
+}
+
+/* The runtime by its name. */
+static int choose_runtime(struct flow *flow, struct error **ret_error)
+{
+	size_t i = runtime_by_words(&flow->verdict.container);
+
 	free(flow->runtime);
 	flow->runtime = container_find_runtime(runtimes[i].program);
 	if (!flow->runtime) {

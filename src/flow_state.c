@@ -83,6 +83,7 @@ void flow_done(struct flow *flow)
 	list_done(&flow->caches);
 	free(flow->cache_home);
 	free(flow->runtime);
+	free(flow->begun_runtime);
 	free(flow->bundle);
 	free(flow->rootfs);
 	list_done(&flow->container_mounts);

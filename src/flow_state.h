@@ -140,6 +140,7 @@ struct flow {
 
 	/* Of a container. */
 	char *runtime, *bundle, *rootfs;
+	char *begun_runtime; /* what the sandbox was begun for */
 	struct list container_mounts;
 };
 
@@ -151,6 +152,10 @@ bool flow_is_apart(const struct flow *flow);
 /* What a container would be made of has a root of its own. */
 bool flow_describes_root(const struct flow *flow);
 void flow_forget_hidden_masks(struct flow *flow);
+/* The runtime that a sandbox is begun for, as far as is known by then; NULL: none is. Borrowed. */
+const char *flow_likely_runtime(struct flow *flow);
+/* Whether the sandbox that was begun can have the runtime that was judged. */
+bool flow_is_begun_for_runtime(const struct flow *flow);
 int flow_prepare_container(struct flow *flow, struct sandbox *sandbox, struct error **ret_error);
 
 /* flow_state.c */

@@ -505,12 +505,14 @@ void run_end(struct run *run)
 static void serve_once(struct run *run)
 {
 	struct pump *pumps[5];
-	size_t pump_count = all_pumps(run, pumps), count = 4;
-	struct pollfd fds[4 + 2 * 5] = {
+	enum { OWN = 5 };
+	size_t pump_count = all_pumps(run, pumps), count = OWN;
+	struct pollfd fds[OWN + 2 * 5] = {
 		{run->signals, POLLIN, 0},
 		{run->entry->control, POLLIN, 0},
 		{run->gone || run->frozen ? -1 : run->attendant->fd, POLLIN, 0},
 		{run->gone ? -1 : run->entry->pidfd, POLLIN, 0},
+		{run->entry->runtime, POLLIN, 0},
 	};
 
 	for (size_t i = 0; i < pump_count; i++) {
@@ -521,10 +523,12 @@ static void serve_once(struct run *run)
 	}
 	if (poll(fds, count, patience(run)) < 0)
 		return;
+	if (fds[4].revents)
+		entry_reap_runtime(run->entry);
 	if (fds[2].revents)
 		run->attendant->serve(run->attendant->data);
 	for (size_t i = 0; i < pump_count; i++)
-		if (fds[4 + 2 * i].revents || fds[5 + 2 * i].revents)
+		if (fds[OWN + 2 * i].revents || fds[OWN + 1 + 2 * i].revents)
 			pump_move(pumps[i]);
 	if (run->ended) /* what is still in the pipes is all that will ever come */
 		for (size_t i = 0; i < pump_count; i++)
@@ -599,6 +603,8 @@ static void collect(struct run *run)
 		outcome->limit = LIMIT_TIME;
 	}
 	outcome->duration_ms = (double)(monotonic_ns() - run->started) / 1e6;
+	if (run->entry->runtime >= 0)
+		entry_reap_runtime(run->entry);
 	if (wait4(run->entry->init, NULL, 0, &usage) > 0) {
 		run->entry->init = -1;
 		outcome->cpu_ms = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +

@@ -45,6 +45,7 @@ struct ground {
 	uid_t uid; /* the same inside and outside */
 	gid_t gid;
 	bool whole; /* with a user namespace or not at all: nothing is given up to do without */
+	const char *runtime; /* of a container, where it is known; borrowed, may be NULL */
 };
 
 /* Everything is borrowed and must live until sandbox_release has returned. */
@@ -130,11 +131,14 @@ const char *network_furnish(int ret_names[static NAME_SOCKETS]);
 /* What stands after set-up. All fds are the caller's, -1 for what was not made. */
 struct entry {
 	bool coming; /* init is being born: see sandbox_born */
-	pid_t init;  /* our child: pid 1 of the sandbox, or the runtime of a container */
+	pid_t init;  /* our child: pid 1 of the sandbox, or a container's runtime as long as that is
+			needed */
 	int pidfd;
 	pid_t leader;	  /* pid 1 of the sandbox, whoever made it */
 	int leader_pidfd; /* of a container's; else -1 */
 	int errors;	  /* what a container's runtime wrote */
+	int worker;	  /* a pidfd of who builds a container beside its runtime */
+	int runtime;	  /* a pidfd of a runtime that is needed no more, until it is reaped */
 	int control;	  /* messages from and to init; its end of file ends the sandbox */
 	int listener;	  /* seccomp notifications */
 	int terminal;	  /* the pty's master */
@@ -169,6 +173,8 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 /* Whether this machine gives a layer over a cache, by making one of what lies in the directory:
  * lower, upper and work. 0 or -errno. */
 int sandbox_try_layer(const char *directory);
+/* When entry->runtime can be read: it has ended. */
+void entry_reap_runtime(struct entry *entry);
 /* Closes all of it, which ends whatever is left of the sandbox, and waits for that. */
 void entry_done(struct entry *entry);
 #define ENTRY_NONE                         \
@@ -177,6 +183,8 @@ void entry_done(struct entry *entry);
 		.pidfd = -1,               \
 		.leader = -1,              \
 		.leader_pidfd = -1,        \
+		.worker = -1,              \
+		.runtime = -1,             \
 		.errors = -1,              \
 		.control = -1,             \
 		.listener = -1,            \

@@ -113,7 +113,7 @@ struct build_report {
 	int listener, terminal, names[NAME_SOCKETS], network, mounts, input, root, tasks;
 	struct texts texts;
 	uint64_t caches;
-	int program, errors, letter; /* an engine's own */
+	int program, errors; /* an engine's own */
 };
 
 /* What is the same whoever made the namespaces and the tree: terminal, input, limits, Landlock,

@@ -189,20 +189,25 @@ static void close_trees(const struct sandbox *sandbox, struct writable_tree *tre
 		close_fd(&caches->trees[i]);
 }
 
-/* The rest is the runtime's, and that of pid 1 in what it makes. */
+/* The rest is the runtime's, and that of pid 1 in what it makes. config: what the runtime waits
+ * for, where it has been started. */
 static int build_container(const struct sandbox *sandbox, unsigned walls, int letter, int root,
-			   const struct cache_trees *caches, struct build_report *report)
+			   int config, const struct cache_trees *caches,
+			   struct build_report *report)
 {
 	struct rung rung = {.walls = walls};
 
-	report->letter = letter;
-	report->program = engine_open_program();
-	report->errors = memfd_create("runtime", MFD_CLOEXEC);
-	if (report->program < 0 || report->errors < 0)
+	if (config < 0) {
+		report->program = engine_open_program();
+		report->errors = memfd_create("runtime", MFD_CLOEXEC);
+	}
+	if (config < 0 && (report->program < 0 || report->errors < 0))
 		return stage_fail(&report->failure, "opening", "ward's own program");
 	if (letter_note(letter, &rung, caches->standing) < 0)
 		return stage_fail(&report->failure, "writing", "what to run");
-	return engine_prepare(sandbox, root, &report->failure);
+	if (engine_prepare(sandbox, root, &report->failure) < 0)
+		return -1;
+	return config < 0 ? 0 : engine_tell(sandbox, config, &report->failure);
 }
 
 static int build(const struct ground *ground, int control, const uint32_t pass[static 4],
@@ -217,7 +222,7 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 	unsigned whole;
 	size_t masks_length;
 	const char *masks;
-	int root = -1;
+	int root = -1, config = -1;
 
 	memset(caches.trees, -1, sizeof(caches.trees));
 	/* A container's profile is its engine's to set. */
@@ -229,6 +234,8 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 		return -1;
 	if (build_ground(ground, report) < 0 ||
 	    (!contained && stage_bounding_set(rung->walls, failure) < 0) ||
+	    (contained && ground->runtime && runtime_starts_early(ground->runtime) &&
+	     engine_split(ground->runtime, control, &config, report) < 0) ||
 	    stage_hosts(whole, failure) < 0)
 		return -1;
 	if (read(control, &letter, sizeof(letter)) != sizeof(letter))
@@ -250,7 +257,7 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 	if (contained)
 		close_trees(sandbox, trees, &caches);
 	if (contained)
-		return build_container(sandbox, whole, letter.fd, root, &caches, report);
+		return build_container(sandbox, whole, letter.fd, root, config, &caches, report);
 	return stage_finish(&(struct finish){.sandbox = sandbox,
 					     .trees = trees,
 					     .caches = &caches,
@@ -275,10 +282,12 @@ static void forget_arguments(void)
 		memset(first, 0, (size_t)(last - first));
 }
 
-/* Tells that the tree stands, and becomes the runtime. */
-static _Noreturn void run_engine(const struct sandbox *sandbox, int control,
-				 struct build_report *report)
+/* Tells that the tree stands, and becomes the runtime, where nobody has. */
+static _Noreturn void run_engine(const struct sandbox *sandbox, const struct ground *ground,
+				 int control, struct build_report *report)
 {
+	if (ground->runtime && runtime_starts_early(ground->runtime))
+		_exit(write(control, report, sizeof(*report)) != sizeof(*report));
 	if (sys_close_range(1u << 30, ~0u, CLOSE_RANGE_UNSHARE) < 0)
 		stage_fail(&report->failure, "leaving", "the shared table of fds");
 	if (write(control, report, sizeof(*report)) != sizeof(*report) || report->failure.errnum)
@@ -286,8 +295,8 @@ static _Noreturn void run_engine(const struct sandbox *sandbox, int control,
 	if (sandbox->apart)
 		apart_become(sandbox, control, report->program, report->errors, &report->failure);
 	else
-		engine_become(sandbox, control, report->letter, report->program, report->errors,
-			      &report->failure);
+		engine_become(sandbox->runtime, control, report->program, report->errors,
+			      /* config= */ -1, &report->failure);
 	dprintf(STDERR_FILENO, "%s %s: %s", report->failure.stage, report->failure.object,
 		strerror(report->failure.errnum));
 	_exit(1);
@@ -326,7 +335,7 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 	else
 		failed = build(ground, control, pass, &sandbox, &report);
 	if (!failed && ground->level == LEVEL_CONTAINER)
-		run_engine(&sandbox, control, &report);
+		run_engine(&sandbox, ground, control, &report);
 	if (!failed) {
 		kept[1] = report.terminal;
 		kept[2] = report.input;
@@ -530,20 +539,59 @@ static int explain(const struct failure *failure, unsigned lost, struct error **
 	return -E_ENGINE;
 }
 
+/* The runtime has a table of fds of its own, and holds what it was started with. Whoever it leaves
+ * behind is ours to wait for. */
+static void take_note(struct entry *entry, const struct engine_note *note)
+{
+	int program = note->program, config = note->config;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	entry->worker = note->worker;
+	entry->errors = note->errors;
+	close_fd(&program);
+	close_fd(&config);
+}
+
 /* While the table of fds is shared both ends of the socket are in it, so init's death is no end of
  * file. */
-static ssize_t read_report(const struct entry *entry, struct build_report *ret_report)
+static ssize_t read_message(const struct entry *entry, void *ret_message, size_t size)
 {
-	struct pollfd fds[] = {{entry->control, POLLIN, 0}, {entry->pidfd, POLLIN, 0}};
+	struct pollfd fds[] = {
+		{entry->control, POLLIN, 0}, {entry->pidfd, POLLIN, 0}, {entry->worker, POLLIN, 0}};
 
-	for (;;) {
-		if (poll(fds, ELEMENTS(fds), -1) < 0)
-			continue;
-		if (fds[0].revents & POLLIN)
-			return read(entry->control, ret_report, sizeof(*ret_report));
-		if (fds[1].revents)
-			return -1;
+	while (poll(fds, ELEMENTS(fds), -1) < 0)
+		;
+	return fds[0].revents & POLLIN ? read(entry->control, ret_message, size) : -1;
+}
+
+/* The note of a runtime that starts early may come before the worker's report or behind it. Until
+ * it is there our table is the engine's as well, and nothing may be closed. */
+static ssize_t read_report(struct entry *entry, struct build_report *ret_report)
+{
+	union {
+		struct build_report report;
+		struct engine_note note;
+	} message;
+	ssize_t length = read_message(entry, &message, sizeof(message));
+
+	if (length == sizeof(message.note)) {
+		take_note(entry, &message.note);
+		length = read_message(entry, &message, sizeof(message));
 	}
+	if (length != sizeof(message.report))
+		return length;
+	*ret_report = message.report;
+	if (ret_report->errors < 0 || ret_report->program >= 0 || entry->worker >= 0)
+		return length;
+	if (read_message(entry, &message, sizeof(message)) != sizeof(message.note))
+		return -1;
+	take_note(entry, &message.note);
+	return length;
+}
+
+static bool has_ended(int pidfd)
+{
+	return poll(&(struct pollfd){pidfd, POLLIN, 0}, 1, 0) > 0;
 }
 
 static int explain_runtime(const struct sandbox *sandbox, const struct entry *entry,
@@ -563,20 +611,75 @@ static int explain_runtime(const struct sandbox *sandbox, const struct entry *en
 				     "restricted needs no runtime");
 }
 
-/* The second report, of pid 1; the first was the engine's. */
-static int receive_container(const struct sandbox *sandbox, struct entry *entry,
-			     struct build_report *report, struct error **ret_error)
+/* Pid 1 tells its end itself. The runtime's takes as long as the shortest command, beside which it
+ * comes so. */
+static void leave_runtime(struct entry *entry)
+{
+	(void)sys_pidfd_send_signal(entry->pidfd, SIGKILL);
+	entry->runtime = entry->pidfd;
+	entry->pidfd = entry->leader_pidfd;
+	entry->init = entry->leader;
+	entry->leader_pidfd = -1;
+	close_fd(&entry->errors);
+}
+
+/* Whoever is or becomes ours, and ends. */
+static void reap(int *pidfd)
+{
+	siginfo_t info;
+
+	while (*pidfd >= 0 && waitid(P_PIDFD, (id_t)*pidfd, &info, WEXITED) < 0 && errno == EINTR)
+		;
+	close_fd(pidfd);
+}
+
+void entry_reap_runtime(struct entry *entry)
+{
+	reap(&entry->runtime);
+	reap(&entry->worker);
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+/* False: the runtime has ended. */
+static bool await_inner(const struct entry *entry)
 {
 	struct pollfd fds[] = {{entry->control, POLLIN, 0}, {entry->pidfd, POLLIN, 0}};
+
+	while (!fds[0].revents && !fds[1].revents)
+		(void)!poll(fds, ELEMENTS(fds), -1);
+	return fds[0].revents & POLLIN;
+}
+
+static int receive_inner(const struct sandbox *sandbox, struct entry *entry,
+			 struct build_report *ret_inner)
+{
+	bool takes;
+	pid_t nobody;
+	int none;
+
+	if (!await_inner(entry))
+		return -1;
+	if (sandbox->apart)
+		return container_receive(entry->control, ret_inner, &entry->leader_pidfd,
+					 &entry->leader);
+	if (container_meet(entry->control, &entry->leader_pidfd, &entry->leader, &takes) < 0 ||
+	    !await_inner(entry))
+		return -1;
+	return takes ? container_take(entry->control, entry->leader_pidfd, ret_inner)
+		     : container_receive(entry->control, ret_inner, &none, &nobody);
+}
+
+/* The second report, of pid 1; the first was the engine's. */
+static int receive_container(const struct sandbox *sandbox, struct entry *entry, int letter,
+			     struct build_report *report, struct error **ret_error)
+{
 	struct build_report inner;
 	uint64_t caches = report->caches;
 
-	entry->errors = report->errors;
+	if (!sandbox->apart && container_send(entry->control, letter, sandbox) < 0)
+		return explain_runtime(sandbox, entry, ret_error);
 	close_fd(&entry->init_control); /* or the end of the other side would never be seen */
-	while (!fds[0].revents && !fds[1].revents)
-		(void)!poll(fds, ELEMENTS(fds), -1);
-	if (!(fds[0].revents & POLLIN) ||
-	    container_receive(entry->control, &inner, &entry->leader_pidfd, &entry->leader) < 0)
+	if (receive_inner(sandbox, entry, &inner) < 0)
 		return explain_runtime(sandbox, entry, ret_error);
 	*report = inner;
 	report->caches = caches;
@@ -586,6 +689,8 @@ static int receive_container(const struct sandbox *sandbox, struct entry *entry,
 		return explain(&report->failure, report->rung.lost, ret_error);
 	if (entry->leader <= 0 || write(entry->control, "", 1) != 1)
 		return fail(ret_error, E_ENGINE, "the container's first process is gone");
+	if (runtime_is_done_early(sandbox->runtime) && entry->worker >= 0)
+		leave_runtime(entry);
 	return 0;
 }
 
@@ -604,6 +709,8 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 	note.init = entry->pidfd;
 	if (write(entry->control, &note, sizeof(note)) == sizeof(note))
 		length = read_report(entry, &report);
+	if (length != sizeof(report) && entry->errors >= 0 && has_ended(entry->pidfd))
+		return explain_runtime(sandbox, entry, ret_error);
 	if (length != sizeof(report)) {
 		fail(ret_error, E_ENGINE, "the sandbox's init ended before the walls stood");
 		return error_hint(ret_error, "look for what the kernel said in its log: dmesg");
@@ -613,10 +720,9 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 	memcpy(entry->names, report.names, sizeof(entry->names));
 	entry->network = report.network;
 	entry->mounts = report.mounts;
+	entry->errors = report.errors;
 	close_fd(&report.tasks); /* init's own */
 	close_fd(&report.program);
-	if (report.failure.errnum)
-		close_fd(&report.errors);
 	if (report.failure.errnum && report.failure.missing & ~ladder_lost()) {
 		/* For whoever begins again: what was refused is left out then. */
 		ladder_lose(report.failure.missing);
@@ -625,7 +731,8 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 	}
 	if (report.failure.errnum)
 		return explain(&report.failure, report.rung.lost, ret_error);
-	if (report.errors >= 0 && (r = receive_container(sandbox, entry, &report, ret_error)) < 0)
+	if (report.errors >= 0 &&
+	    (r = receive_container(sandbox, entry, letter, &report, ret_error)) < 0)
 		return r;
 	entry->walls = report.rung.walls;
 	entry->lost = report.rung.lost;
@@ -643,11 +750,18 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 
 void entry_done(struct entry *entry)
 {
+	struct engine_note note;
+
 	(void)sandbox_born(entry, /* ret_error= */ NULL);
 	/* Still building, it may be waiting for anything. */
 	if (entry->init > 0 &&
 	    (entry->init_control >= 0 || (entry->errors >= 0 && entry->leader_pidfd < 0)))
 		(void)sys_pidfd_send_signal(entry->pidfd, SIGKILL);
+	if (entry->init_control >= 0 &&
+	    recv(entry->control, &note, sizeof(note), MSG_DONTWAIT | MSG_TRUNC) == sizeof(note))
+		take_note(entry, &note);
+	if (entry->runtime >= 0)
+		entry_reap_runtime(entry);
 	close_fd(&entry->init_control);
 	close_fd(&entry->self);
 	close_fd(&entry->control); /* ends init, and with it everything inside */
@@ -663,10 +777,13 @@ void entry_done(struct entry *entry)
 	if (entry->init > 0)
 		while (waitpid(entry->init, NULL, 0) < 0 && errno == EINTR)
 			;
+	reap(&entry->worker); /* it ends with its parent, as does pid 1 that never was */
+	reap(&entry->leader_pidfd);
+	if (entry->errors >= 0)
+		prctl(PR_SET_CHILD_SUBREAPER, 0);
 	close_behind(&entry->mounts); /* nobody is in them any more */
 	close_behind(&entry->inner_mounts);
 	close_fd(&entry->pidfd);
-	close_fd(&entry->leader_pidfd);
 	close_fd(&entry->errors);
 	close_fd(&entry->listener);
 	close_fd(&entry->terminal);

@@ -6,26 +6,32 @@
 #include "../../base/io.h"
 #include "../../base/path.h"
 #include "../../sys/kernel.h"
+#include "../../sys/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 /* Names of runtimes, and how each is told not to look for control groups: the run has its own, and
  * the runtime is in it. */
 static const struct {
 	const char *name, *option;
+	bool early;    /* reads its configuration from a pipe as well */
+	bool done;     /* when the container stands: the rest it would only watch */
 	bool covers;   /* refuses machines with both versions of cgroups, so it sees none */
 	bool compiled; /* takes the filter as a program */
 	bool root;     /* is root inside before it is anybody else */
 	bool apart;    /* has a kernel of its own: see apart.c */
 } runtimes[] = {
-	{"crun", "--cgroup-manager=disabled", true, true, false, false},
-	{"runc", "--rootless=true", false, false, true, false},
-	{"runsc", "--ignore-cgroups", false, false, true, true},
+	{"crun", "--cgroup-manager=disabled", true, true, true, true, false, false},
+	{"runc", "--rootless=true", false, false, false, false, true, false},
+	{"runsc", "--ignore-cgroups", false, false, false, false, true, true},
 };
 
 static int clone_tree(int directory, const char *path)
@@ -53,6 +59,16 @@ static size_t runtime_kind(const char *path)
 		if (strcmp(path_last(path), runtimes[i].name) == 0)
 			return i;
 	return 0;
+}
+
+bool runtime_starts_early(const char *runtime)
+{
+	return runtimes[runtime_kind(runtime)].early;
+}
+
+bool runtime_is_done_early(const char *runtime)
+{
+	return runtimes[runtime_kind(runtime)].done;
 }
 
 bool runtime_takes_program(const char *runtime)
@@ -154,52 +170,96 @@ int engine_open_program(void)
 }
 
 /* Each at its number, without close-on-exec, and nothing else. */
-static int arrange(const struct sandbox *sandbox, int control, int letter, int program, int errors)
+static int arrange(int input, int control, int program, int errors)
 {
 	enum { AWAY = 64 };
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int wanted[CONTAINED_END] = {null, null, errors, control, letter, program};
+	int wanted[CONTAINED_END] = {input, errors, errors, control, program};
 
-	for (int i = 0; i < 3; i++)
-		wanted[CONTAINED_STDIO + i] =
-			sandbox->stdio[i].kind == STDIO_FD || sandbox->stdio[i].kind == STDIO_FILE
-				? sandbox->stdio[i].fd
-				: null;
-	wanted[CONTAINED_CACHE_LOCK] = sandbox->cache_lock >= 0 ? sandbox->cache_lock : null;
-	for (int i = 0; i < CONTAINED_END; i++) {
-		/* One may have been closed by the caller: nothing takes its place. */
-		if (wanted[i] >= 0)
-			wanted[i] = fcntl(wanted[i], F_DUPFD_CLOEXEC, AWAY);
-		if (wanted[i] < 0)
-			wanted[i] = fcntl(null, F_DUPFD_CLOEXEC, AWAY);
-	}
 	for (int i = 0; i < CONTAINED_END; i++)
-		if (wanted[i] < 0 || dup2(wanted[i], i) < 0)
+		if ((wanted[i] = fcntl(wanted[i], F_DUPFD_CLOEXEC, AWAY)) < 0)
+			return -1;
+	for (int i = 0; i < CONTAINED_END; i++)
+		if (dup2(wanted[i], i) < 0)
 			return -1;
 	return sys_close_range(CONTAINED_END, ~0u, 0);
 }
 
-int engine_become(const struct sandbox *sandbox, int control, int letter, int program, int errors,
+int engine_become(const char *runtime, int control, int program, int errors, int config,
 		  struct failure *failure)
 {
 	char *const environment[] = {(char *)"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+	const char *bundle[] = {"--bundle", CONTAINER_BUNDLE, "ward", NULL};
+	const char *pipe[] = {"--bundle", "/", "--config", "/proc/self/fd/0", "ward", NULL};
+	const char *words[16] = {
+		runtime,
+		"--root",
+		CONTAINER_STATE,
+		runtimes[runtime_kind(runtime)].option,
+		"run",
+		"--no-new-keyring",
+		"--preserve-fds",
+	};
 	char preserved[16];
-	const char *words[] = {sandbox->runtime,
-			       "--root",
-			       CONTAINER_STATE,
-			       runtimes[runtime_kind(sandbox->runtime)].option,
-			       "run",
-			       "--no-new-keyring",
-			       "--preserve-fds",
-			       preserved,
-			       "--bundle",
-			       CONTAINER_BUNDLE,
-			       "ward",
-			       NULL};
+	size_t count = 7;
 
 	snprintf(preserved, sizeof(preserved), "%d", CONTAINED_END - CONTAINED_CONTROL);
-	if (arrange(sandbox, control, letter, program, errors) < 0)
+	words[count++] = preserved;
+	for (const char **word = config < 0 ? bundle : pipe; *word; word++)
+		words[count++] = *word;
+	if (config < 0)
+		config = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (arrange(config, control, program, errors) < 0)
 		return stage_fail(failure, "handing over", "the streams");
-	execve(sandbox->runtime, (char *const *)words, environment);
-	return stage_fail(failure, "starting", sandbox->runtime);
+	execve(runtime, (char *const *)words, environment);
+	return stage_fail(failure, "starting", runtime);
+}
+
+/* From here on the table of fds is our own. Whoever reads the note knows that. */
+static _Noreturn void start_early(const char *runtime, int control, int config,
+				  const struct engine_note *note, struct failure *failure)
+{
+	if (sys_close_range(1u << 30, ~0u, CLOSE_RANGE_UNSHARE) < 0)
+		stage_fail(failure, "leaving", "the shared table of fds");
+	else if (write(control, note, sizeof(*note)) == sizeof(*note))
+		engine_become(runtime, control, note->program, note->errors, config, failure);
+	dprintf(note->errors, "%s %s: %s", failure->stage, failure->object,
+		strerror(failure->errnum));
+	_exit(1);
+}
+
+int engine_split(const char *runtime, int control, int *ret_config, struct build_report *report)
+{
+	struct engine_note note = {.worker = -1, .program = engine_open_program()};
+	struct kernel_clone arguments = {.flags = CLONE_FILES | CLONE_PIDFD,
+					 .exit_signal = SIGCHLD,
+					 .pidfd = (uint64_t)(uintptr_t)&note.worker};
+	pid_t engine = getpid(), worker;
+	int config[2];
+
+	note.errors = memfd_create("runtime", MFD_CLOEXEC);
+	if (note.program < 0 || note.errors < 0 || pipe2(config, O_CLOEXEC) < 0)
+		return stage_fail(&report->failure, "opening", "ward's own program");
+	note.config = config[0];
+	worker = sys_clone_any(&arguments);
+	if (worker < 0)
+		return stage_fail(&report->failure, "starting", "who builds the container");
+	/* Else it would stand behind us where the supervisor has just become idle. */
+	if (worker > 0)
+		place_elsewhere(worker);
+	if (worker > 0)
+		start_early(runtime, control, config[0], &note, &report->failure);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != engine)
+		_exit(0);
+	report->errors = note.errors;
+	*ret_config = config[1];
+	return 0;
+}
+
+int engine_tell(const struct sandbox *sandbox, int config, struct failure *failure)
+{
+	int r = write_all(config, sandbox->bundle, strlen(sandbox->bundle));
+
+	close_fd(&config);
+	return r < 0 ? stage_fail(failure, "writing", "the runtime's configuration") : 0;
 }
