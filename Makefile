@@ -209,16 +209,16 @@ fuzz: ## fuzz every target for FUZZ_SECONDS (60) each
 		grep -E '^stat::(number_of_executed_units|average_exec_per_sec|peak_rss_mb)' build-fuzz/$$name.log; \
 	done
 
+# Compiled with the sanitized build, for which it needs no clang.
 replay: ## run every kept fuzz input once
 	@echo "== replay"
 	@test -n "$(FUZZ_TARGETS)" || { echo 'no fuzz targets in tests/fuzz' >&2; exit 1; }
-	@$(MAKE) -s --no-print-directory -j$$(nproc) $(addprefix build-fuzz/fuzz_,$(FUZZ_TARGETS))
-	@mkdir -p build-fuzz/found; for name in $(FUZZ_TARGETS); do \
+	@$(call build-in,build-asan,$(SANITIZED))
+	@for name in $(FUZZ_TARGETS); do \
 		inputs=$$(find tests/fuzz/corpus/$$name -type f 2>/dev/null | wc -l); \
 		test $$inputs -gt 0 || { echo "no inputs in tests/fuzz/corpus/$$name" >&2; exit 1; }; \
-		timeout -k 10 120 build-fuzz/fuzz_$$name -runs=0 -timeout=10 -artifact_prefix=build-fuzz/found/$$name- \
-			tests/fuzz/corpus/$$name </dev/null >build-fuzz/$$name.log 2>&1 || \
-			{ tail -n 40 build-fuzz/$$name.log; exit 1; }; \
+		timeout -k 10 120 build-asan/tests/fuzz/replay-$$name tests/fuzz/corpus/$$name \
+			</dev/null >build-asan/replay-$$name.log 2>&1 || { tail -n 40 build-asan/replay-$$name.log; exit 1; }; \
 		echo "$$name: $$inputs inputs"; \
 	done
 
