@@ -17,6 +17,7 @@ from support import SOURCE, Person, Ward
 
 sys.path.append(str(SOURCE / 'tests'))
 
+from places import session_place  # noqa: E402
 from users import plain_user  # noqa: E402
 
 def pytest_configure(config):
@@ -33,8 +34,7 @@ def user():
 @pytest.fixture(scope='session')
 def top():
     """The directory of this session; everyone may pass through it."""
-    path = pathlib.Path(tempfile.mkdtemp(prefix='ward-test-', dir='/var/tmp'))
-    path.chmod(0o755)
+    path = session_place('ward-test-')
     yield path
     shutil.rmtree(path, ignore_errors=True)
 

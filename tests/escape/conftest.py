@@ -19,6 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 
 import users  # noqa: E402
+from places import session_place  # noqa: E402
 
 BUILD = HERE.parent.parent / "build"
 WARD = pathlib.Path(os.environ.get("WARD") or BUILD / "ward")
@@ -120,8 +121,7 @@ class Place:
 @pytest.fixture(scope="session")
 def base():
     """Not in /tmp, which commands have one of their own of."""
-    path = pathlib.Path(tempfile.mkdtemp(prefix="ward-escape-", dir="/var/tmp"))
-    path.chmod(0o755)
+    path = session_place("ward-escape-")
     yield path
     shutil.rmtree(path, ignore_errors=True)
 
