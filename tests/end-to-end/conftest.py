@@ -17,11 +17,17 @@ from support import SOURCE, Person, Ward
 
 sys.path.append(str(SOURCE / 'tests'))
 
+import longest  # noqa: E402
 from places import session_place  # noqa: E402
 from users import plain_user  # noqa: E402
 
 def pytest_configure(config):
     config.addinivalue_line('markers', 'soak: takes longer than make test may')
+
+
+def pytest_collection_modifyitems(items):
+    longest.first(items, 'waiting', 'watch', 'grants_in_place', 'trace_reads', 'asking', 'limits', 'programs_in_place', 'files_in_place',
+                  'asking_in_place', 'running', 'web_answers', 'container_runsc', 'web_pages')
 
 
 @pytest.fixture(scope='session')

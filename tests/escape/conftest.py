@@ -18,6 +18,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 
+import longest  # noqa: E402
 import users  # noqa: E402
 from places import session_place  # noqa: E402
 
@@ -35,6 +36,10 @@ SUCCEEDED, REFUSED, NOT_TRIED = 0, 1, 2
 NAMESPACES = "userns+mountns+pidns+ipcns+utsns+netns+cgroupns"
 
 IDENTITIES = ["root", "user"] if os.geteuid() == 0 else ["user"]
+
+
+def pytest_collection_modifyitems(items):
+    longest.first(items, "grants", "container_runsc", "guard", "handed", "container")
 
 
 class Place:
