@@ -17,10 +17,17 @@ from support import SOURCE, Person, Ward
 
 sys.path.append(str(SOURCE / 'tests'))
 
+import longest  # noqa: E402
+from places import session_place  # noqa: E402
 from users import plain_user  # noqa: E402
 
 def pytest_configure(config):
     config.addinivalue_line('markers', 'soak: takes longer than make test may')
+
+
+def pytest_collection_modifyitems(items):
+    longest.first(items, 'waiting', 'watch', 'grants_in_place', 'trace_reads', 'asking', 'limits', 'programs_in_place', 'files_in_place',
+                  'asking_in_place', 'running', 'web_answers', 'container_runsc', 'web_pages')
 
 
 @pytest.fixture(scope='session')
@@ -33,8 +40,7 @@ def user():
 @pytest.fixture(scope='session')
 def top():
     """The directory of this session; everyone may pass through it."""
-    path = pathlib.Path(tempfile.mkdtemp(prefix='ward-test-', dir='/var/tmp'))
-    path.chmod(0o755)
+    path = session_place('ward-test-')
     yield path
     shutil.rmtree(path, ignore_errors=True)
 

@@ -17,6 +17,9 @@ from support import wait_until
 pytestmark = pytest.mark.skipif(not shutil.which('crun'), reason='needs crun')
 
 
+QUICKLY = 1  # how well it is packed makes no difference
+
+
 def archive(entries, packed=True):
     """A layer of (name, content or tarfile.TarInfo)."""
     data = io.BytesIO()
@@ -30,14 +33,14 @@ def archive(entries, packed=True):
             info.size = len(content)
             info.mode = 0o755
             tar.addfile(info, io.BytesIO(content))
-    return gzip.compress(data.getvalue()) if packed else data.getvalue()
+    return gzip.compress(data.getvalue(), QUICKLY) if packed else data.getvalue()
 
 
 def whole(path):
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode='w') as tar:
         tar.add(path, '.')
-    return gzip.compress(data.getvalue())
+    return gzip.compress(data.getvalue(), QUICKLY)
 
 
 def layout(path, *layers):

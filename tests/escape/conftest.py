@@ -18,7 +18,9 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 
+import longest  # noqa: E402
 import users  # noqa: E402
+from places import session_place  # noqa: E402
 
 BUILD = HERE.parent.parent / "build"
 WARD = pathlib.Path(os.environ.get("WARD") or BUILD / "ward")
@@ -34,6 +36,10 @@ SUCCEEDED, REFUSED, NOT_TRIED = 0, 1, 2
 NAMESPACES = "userns+mountns+pidns+ipcns+utsns+netns+cgroupns"
 
 IDENTITIES = ["root", "user"] if os.geteuid() == 0 else ["user"]
+
+
+def pytest_collection_modifyitems(items):
+    longest.first(items, "grants", "container_runsc", "guard", "handed", "container")
 
 
 class Place:
@@ -120,8 +126,7 @@ class Place:
 @pytest.fixture(scope="session")
 def base():
     """Not in /tmp, which commands have one of their own of."""
-    path = pathlib.Path(tempfile.mkdtemp(prefix="ward-escape-", dir="/var/tmp"))
-    path.chmod(0o755)
+    path = session_place("ward-escape-")
     yield path
     shutil.rmtree(path, ignore_errors=True)
 

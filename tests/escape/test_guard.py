@@ -30,20 +30,37 @@ def prepare(place):
     return "touch " + str(place.outside / "harmed")
 
 
+# What a person does in each of the directories, until something that was not his to run has left a mark.
+WORKS_THERE = """exec 3>&1 >/dev/null 2>&1
+mark=$1; shift
+for directory; do
+	[ -d "$directory" ] || continue
+	git -C "$directory" status
+	git -C "$directory" -c user.name=n -c user.email=e commit -q --allow-empty -m x
+	[ -e "$mark" ] && echo "$directory" >&3 && exit 1
+done
+exit 0"""
+
+
 def harm(place):
     """What of the attack would run, or be read, outside."""
     harmed = place.outside / "harmed"
+    visited = []
     for directory, directories, files in os.walk(place.workspace):
         for name in directories + files:
             path = pathlib.Path(directory) / name
             if any(str(path).endswith("/" + name) for name in READ_AT_START) and path.is_file() and \
                     str(harmed) in path.read_text():
                 return str(path)
-        if os.path.basename(directory) == "hooks" or not pathlib.Path(directory).exists():
-            continue
-        if any(runs(place, os.path.join(directory, name)) for name in ["", *filter(
-                lambda name: os.path.islink(os.path.join(directory, name)), directories)]):
-            return directory
+        if os.path.basename(directory) != "hooks":
+            visited += [directory, *(os.path.join(directory, name) for name in directories if os.path.islink(os.path.join(directory, name)))]
+    # By one child: hundreds of copies of python would take longer than all else that the tests do.
+    code, said = place.run(["/bin/sh", "-c", WORKS_THERE, "sh", harmed, *visited], timeout=3 * PATIENCE, environment=place.environment(
+        GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*"))
+    assert code == (1 if harmed.exists() else 0), said
+    if harmed.exists():
+        harmed.unlink()
+        return said
     return None
 
 
