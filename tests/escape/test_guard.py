@@ -64,17 +64,6 @@ def harm(place):
     return None
 
 
-def runs(place, directory):
-    """Whether whoever uses git in the directory would run it."""
-    harmed = place.outside / "harmed"
-    if harmed.exists():
-        harmed.unlink()
-    for words in (["status"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty", "-m", "x"]):
-        place.run(["git", "-C", directory, *words], environment=place.environment(
-            GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*"))
-    return harmed.exists()
-
-
 def attack(place, program, name, off=()):
     command = prepare(place)
     code, said = place.sandboxed([place.program(program), name, command], off=off)
