@@ -153,6 +153,12 @@ int init_execute(const struct sandbox *sandbox);
 _Noreturn void init_main(const struct sandbox *sandbox, const struct rung *rung,
 			 const uint32_t pass[static 4], const struct init_fds *fds);
 
+/* What init is told when the request is judged and recorded: where its letter is. */
+struct note {
+	int fd, init; /* the letter, and a pidfd of its reader */
+	uint64_t length;
+};
+
 /* What init is told when the request is judged: the sandbox and its masks, as a file of memory.
  * Makes the file; the caller closes it. lost: where there are no mounts, what Landlock is to allow
  * stands in it instead of the masks, and TMPDIR is set. */
