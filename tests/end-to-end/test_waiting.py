@@ -352,7 +352,7 @@ tell("mkdir", lambda: os.mkdir(p + "/dir"))
 tell("fifo", lambda: os.mkfifo(p + "/fifo"))
 tell("symlink", lambda: os.symlink("x", p + "/link"))
 tell("unlink", lambda: os.unlink(p + "/file"))
-tell("rmdir", lambda: os.rmdir(p))
+tell("rmdir", lambda: os.rmdir(p + "/hollow"))
 tell("rename", lambda: os.rename(p + "/file", p + "/other"))
 tell("bind", lambda: socket.socket(socket.AF_UNIX).bind(p + "/socket"))
 tell("missing", lambda: open(p + "/none/file", "w"))
@@ -372,7 +372,8 @@ def test_where_nobody_can_be_asked_the_error_comes_at_once(ward, flags, reached)
     server = socket.socket(socket.AF_UNIX)
     server.bind(str(outside / 'server'))
     server.listen(1)
-    ward.person.own(outside, outside / 'server')
+    (outside / 'hollow').mkdir()
+    ward.person.own(outside, outside / 'server', outside / 'hollow')
     ward.file('act.py', 'import os, sys, errno\n' + REFUSED)
     command = ['/usr/bin/python3', '-I', 'act.py', str(outside)]
     if reached:
@@ -384,7 +385,7 @@ def test_where_nobody_can_be_asked_the_error_comes_at_once(ward, flags, reached)
     told = dict(line.split() for line in out.splitlines())
     server.close()
     assert told == {what: EXPECTED.get(what, 'EACCES') for what in told} and len(told) == 19, told
-    assert file.read_text() == 'kept' and kinds(ward).count('ask') == 0 and sorted(os.listdir(outside)) == ['file', 'server']
+    assert file.read_text() == 'kept' and kinds(ward).count('ask') == 0 and sorted(os.listdir(outside)) == ['file', 'hollow', 'server']
 
 
 def test_a_ward_within_a_ward_leaves_the_asking_to_the_outer_one(desk, outside):
