@@ -536,6 +536,16 @@ static const char *find_program(const struct flow *flow)
 	return NULL;
 }
 
+static const char *path_inside(const struct flow *flow)
+{
+	const struct list *variables = &flow->prepared.environment;
+
+	for (size_t i = 0; i < variables->count; i++)
+		if (strncmp(variables->items[i], "PATH=", 5) == 0)
+			return variables->items[i] + 5;
+	return default_path;
+}
+
 /* 6. What became of it. */
 static int explain_exec(const struct flow *flow, int errnum, struct error **ret_error)
 {
@@ -556,6 +566,10 @@ static int explain_exec(const struct flow *flow, int errnum, struct error **ret_
 	}
 	if (errnum == ENOENT) {
 		fail(ret_error, E_NOT_FOUND, "%s: not found", program);
+		if (!strchr(program, '/') && flow_has_own_root(flow))
+			return error_hint(ret_error,
+					  "it is in no directory of the PATH inside: %.400s",
+					  path_inside(flow));
 		return strchr(program, '/')
 			       ? -E_NOT_FOUND
 			       : error_hint(ret_error,
@@ -661,8 +675,11 @@ static int attempt(struct flow *flow, struct error **ret_error)
 	int r;
 
 	if ((r = flow_begin_grants(flow, ret_error)) < 0 ||
-	    (r = way->prepare(flow->request, &flow->verdict.permissions.environment,
-			      &flow->prepared, ret_error)) < 0 ||
+	    (r = flow_open_container(flow, ret_error)) < 0 ||
+	    (r = way->prepare(flow->request,
+			      flow_has_own_root(flow) ? &flow->environment
+						      : &flow->verdict.permissions.environment,
+			      flow->rootfs, &flow->prepared, ret_error)) < 0 ||
 	    (r = start(flow, &sandbox, ret_error)) < 0 || (r = run(flow, &outcome, ret_error)) < 0)
 		return r;
 	flow_end_grants(flow);

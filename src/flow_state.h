@@ -141,6 +141,7 @@ struct flow {
 	/* Of a container. */
 	char *runtime, *bundle, *rootfs;
 	struct list container_mounts;
+	struct list environment; /* of one with a root of its own */
 };
 
 /* flow_container.c */
@@ -151,6 +152,9 @@ bool flow_is_apart(const struct flow *flow);
 /* What a container would be made of has a root of its own. */
 bool flow_describes_root(const struct flow *flow);
 void flow_forget_hidden_masks(struct flow *flow);
+/* Its runtime and its root; and from the latter the variables, without which nobody knows what is
+ * to be executed. */
+int flow_open_container(struct flow *flow, struct error **ret_error);
 int flow_prepare_container(struct flow *flow, struct sandbox *sandbox, struct error **ret_error);
 
 /* flow_state.c */
