@@ -326,6 +326,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.cwd = request->cwd,
 		.workspace = permissions->workspace,
 		.writable = &flow->masks.writable,
+		.shown = &flow->masks.shown,
 		.tmp = flow->session.tmp,
 		.caches = &flow->caches,
 		.cache_lock = -1,
@@ -556,7 +557,7 @@ static int explain_exec(const struct flow *flow, int errnum, struct error **ret_
 	if (there && tmp && path_is_under(there, "/tmp")) {
 		fail(ret_error, E_NOT_FOUND, "%s: not found: the sandbox has a /tmp of its own",
 		     there);
-		return error_hint(ret_error, "move it to the workspace, or show it: --write %s",
+		return error_hint(ret_error, "move it to the workspace, or show it: --read %s",
 				  there);
 	}
 	if (there && strncmp(there, "/run/", 5) != 0) {

@@ -103,6 +103,8 @@ void flow_forget_hidden_masks(struct flow *flow)
 
 		for (size_t w = 0; w < masks->writable.count; w++)
 			seen |= path_is_under(mask->path, masks->writable.items[w]);
+		for (size_t s = 0; s < masks->shown.count; s++)
+			seen |= path_is_under(mask->path, shown_path(masks->shown.items[s]));
 		if (seen && is_text)
 			texts->fds[kept_texts++] = texts->fds[text];
 		else if (is_text)
