@@ -327,6 +327,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		.cwd = request->cwd,
 		.workspace = permissions->workspace,
 		.writable = &flow->masks.writable,
+		.shown = &flow->masks.shown,
 		.tmp = flow->session.tmp,
 		.caches = &flow->caches,
 		.cache_lock = -1,
@@ -538,6 +539,16 @@ static const char *find_program(const struct flow *flow)
 	return NULL;
 }
 
+static const char *path_inside(const struct flow *flow)
+{
+	const struct list *variables = &flow->prepared.environment;
+
+	for (size_t i = 0; i < variables->count; i++)
+		if (strncmp(variables->items[i], "PATH=", 5) == 0)
+			return variables->items[i] + 5;
+	return default_path;
+}
+
 /* 6. What became of it. */
 static int explain_exec(const struct flow *flow, int errnum, struct error **ret_error)
 {
@@ -548,7 +559,7 @@ static int explain_exec(const struct flow *flow, int errnum, struct error **ret_
 	if (there && tmp && path_is_under(there, "/tmp")) {
 		fail(ret_error, E_NOT_FOUND, "%s: not found: the sandbox has a /tmp of its own",
 		     there);
-		return error_hint(ret_error, "move it to the workspace, or show it: --write %s",
+		return error_hint(ret_error, "move it to the workspace, or show it: --read %s",
 				  there);
 	}
 	if (there && strncmp(there, "/run/", 5) != 0) {
@@ -558,6 +569,10 @@ static int explain_exec(const struct flow *flow, int errnum, struct error **ret_
 	}
 	if (errnum == ENOENT) {
 		fail(ret_error, E_NOT_FOUND, "%s: not found", program);
+		if (!strchr(program, '/') && flow_has_own_root(flow))
+			return error_hint(ret_error,
+					  "it is in no directory of the PATH inside: %.400s",
+					  path_inside(flow));
 		return strchr(program, '/')
 			       ? -E_NOT_FOUND
 			       : error_hint(ret_error,
@@ -663,8 +678,11 @@ static int attempt(struct flow *flow, struct error **ret_error)
 	int r;
 
 	if ((r = flow_begin_grants(flow, ret_error)) < 0 ||
-	    (r = way->prepare(flow->request, &flow->verdict.permissions.environment,
-			      &flow->prepared, ret_error)) < 0 ||
+	    (r = flow_open_container(flow, ret_error)) < 0 ||
+	    (r = way->prepare(flow->request,
+			      flow_has_own_root(flow) ? &flow->environment
+						      : &flow->verdict.permissions.environment,
+			      flow->rootfs, &flow->prepared, ret_error)) < 0 ||
 	    (r = start(flow, &sandbox, ret_error)) < 0 || (r = run(flow, &outcome, ret_error)) < 0)
 		return r;
 	flow_end_grants(flow);

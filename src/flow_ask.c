@@ -361,6 +361,10 @@ static int reject(struct flow *flow, const struct answer *answer, struct error *
 		fail(ret_error, E_REJECTED, "refused: %s", answer->reason);
 		return error_hint(ret_error, "ask for something else, or for less");
 	}
+	if (answer->kind == ANSWER_ABORT) { /* whatever was allowed before */
+		flow->result->verdict = verdict_name(VERDICT_DENY);
+		flow->result->source = source_of(answer);
+	}
 	if (answer->kind != ANSWER_NOBODY) {
 		fail(ret_error, E_REJECTED, "exec command rejected by user%s%s",
 		     answer->reason ? ": " : "", answer->reason ? answer->reason : "");

@@ -29,8 +29,6 @@ static int find_root(struct flow *flow, struct error **ret_error)
 	const char *image = container_value(&flow->verdict.container, "image");
 	char real[PATH_MAX];
 
-	free(flow->rootfs);
-	flow->rootfs = NULL;
 	if (rootfs && image) {
 		fail(ret_error, E_USAGE, "a container has a rootfs or an image, not both");
 		return error_hint(ret_error, "leave one of them out");
@@ -48,6 +46,28 @@ static int find_root(struct flow *flow, struct error **ret_error)
 		return fail_errno(ret_error, E_ENGINE, errno, "the container's root %s", rootfs);
 	flow->rootfs = strdup(real);
 	return 0;
+}
+
+/* Without a PATH of its own it has the one that container tools give: the host's is of other
+ * directories. */
+static int find_environment(struct flow *flow, struct error **ret_error)
+{
+	_cleanup_list_ struct list image = {0};
+	bool has_path = false;
+	int r = 0;
+
+	list_done(&flow->environment);
+	if (!flow_has_own_root(flow))
+		return 0;
+	if (container_value(&flow->verdict.container, "image"))
+		r = image_environment(flow->rootfs, &image, ret_error);
+	for (size_t i = 0; i < image.count; i++)
+		has_path |= strncmp(image.items[i], "PATH=", 5) == 0;
+	if (!has_path)
+		list_add_printf(&image, "PATH=%s", default_path);
+	if (r == 0)
+		decide_environment_in_image(&flow->verdict.permissions, &image, &flow->environment);
+	return r;
 }
 
 bool flow_describes_root(const struct flow *flow)
@@ -83,6 +103,8 @@ void flow_forget_hidden_masks(struct flow *flow)
 
 		for (size_t w = 0; w < masks->writable.count; w++)
 			seen |= path_is_under(mask->path, masks->writable.items[w]);
+		for (size_t s = 0; s < masks->shown.count; s++)
+			seen |= path_is_under(mask->path, shown_path(masks->shown.items[s]));
 		if (seen && is_text)
 			texts->fds[kept_texts++] = texts->fds[text];
 		else if (is_text)
@@ -217,6 +239,19 @@ static int check_profile(const struct flow *flow, const char *profile, struct er
 	return error_hint(ret_error, "use runtime=crun, which is the default");
 }
 
+int flow_open_container(struct flow *flow, struct error **ret_error)
+{
+	int r;
+
+	free(flow->rootfs);
+	flow->rootfs = NULL;
+	if (flow->verdict.level != LEVEL_CONTAINER)
+		return 0;
+	if ((r = choose_runtime(flow, ret_error)) < 0 || (r = find_root(flow, ret_error)) < 0)
+		return r;
+	return find_environment(flow, ret_error);
+}
+
 int flow_prepare_container(struct flow *flow, struct sandbox *sandbox, struct error **ret_error)
 {
 	const char *size = container_value(&flow->verdict.container, "tmpfs_size");
@@ -237,8 +272,7 @@ int flow_prepare_container(struct flow *flow, struct sandbox *sandbox, struct er
 
 	if (flow->verdict.level != LEVEL_CONTAINER)
 		return 0;
-	if ((r = choose_runtime(flow, ret_error)) < 0 || (r = find_root(flow, ret_error)) < 0 ||
-	    (r = bundle_check(&labels, ret_error)) < 0 ||
+	if ((r = bundle_check(&labels, ret_error)) < 0 ||
 	    (r = check_profile(flow, labels.apparmor, ret_error)) < 0 ||
 	    (runtime_is_apart(flow->runtime) && (r = check_apart(flow, &labels, ret_error)) < 0))
 		return r;

@@ -66,12 +66,26 @@ void flow_write_accounts(struct flow *flow)
 void flow_note_tmp(struct flow *flow)
 {
 	const char *workspace = flow->verdict.permissions.workspace;
+	const struct file_rules *rules = &flow->verdict.permissions.rules;
 	const struct list *writable = &flow->masks.writable;
 	bool held = workspace && path_is_under(workspace, "/tmp");
 
 	if (!(flow->entry.walls & WALL_BIT(WALL_TMP)) || list_has(writable, "/tmp"))
 		return;
 	areas_add(&flow->masks.areas, "/tmp", STATE_WRITABLE, AREA_PRIVATE);
+	for (size_t i = 0; i < rules->count; i++)
+		if ((rules->items[i].access == ACCESS_READ ||
+		     rules->items[i].access == ACCESS_READ_ONLY) &&
+		    rules->items[i].weight == WEIGHT_SAID &&
+		    strcmp(rules->items[i].pattern, "/tmp") == 0) {
+			list_add(&flow->result->warnings,
+				 "the host's /tmp is not seen: the sandbox has a /tmp of its own; "
+				 "what of it is to be seen is named itself: --read /tmp/NAME");
+			break;
+		}
+	for (size_t i = 0; i < flow->masks.shown.count; i++)
+		areas_add(&flow->masks.areas, shown_path(flow->masks.shown.items[i]),
+			  STATE_READ_ONLY, "read-only");
 	for (size_t i = 0; i < writable->count && held; i++)
 		held = !path_is_under(workspace, writable->items[i]);
 	if (held)

@@ -90,6 +90,7 @@ void flow_done(struct flow *flow)
 	list_done(&flow->writable);
 	list_done(&flow->program_rules);
 	list_done(&flow->candidates);
+	list_done(&flow->environment);
 	buffer_done(&flow->users);
 	buffer_done(&flow->groups);
 	free(flow->state);

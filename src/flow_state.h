@@ -142,6 +142,7 @@ struct flow {
 	char *runtime, *bundle, *rootfs;
 	char *begun_runtime; /* what the sandbox was begun for */
 	struct list container_mounts;
+	struct list environment; /* of one with a root of its own */
 };
 
 /* flow_container.c */
@@ -156,6 +157,9 @@ void flow_forget_hidden_masks(struct flow *flow);
 const char *flow_likely_runtime(struct flow *flow);
 /* Whether the sandbox that was begun can have the runtime that was judged. */
 bool flow_is_begun_for_runtime(const struct flow *flow);
+/* Its runtime and its root; and from the latter the variables, without which nobody knows what is
+ * to be executed. */
+int flow_open_container(struct flow *flow, struct error **ret_error);
 int flow_prepare_container(struct flow *flow, struct sandbox *sandbox, struct error **ret_error);
 
 /* flow_state.c */

@@ -6,6 +6,7 @@
 #include "../../src/base/units.h"
 #include "../../src/record/audit.h"
 #include "../../src/record/state.h"
+#include "../../src/record/store.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,11 +18,14 @@ static const char help[] =
 	"\n"
 	"verify checks every record of the audit log against the one before it, and the end of the "
 	"log\n"
-	"against the head kept beside it. It needs nothing but the log. Exit status 0: all holds. "
-	"1: a "
-	"record\n"
-	"was changed, removed, added or moved, or the end is missing; the line and the fault are "
+	"against the head kept beside it, and against what the database made of it (state.db) "
+	"knows,\n"
+	"where there is one; the log alone is enough. Exit status 0: all holds. 1: a record was "
+	"changed,\n"
+	"removed, added or moved, or the end, or all of it, is missing; the line and the fault are "
 	"printed.\n"
+	"What a write that was broken off left at the end is no record, and is told as a "
+	"warning.\n"
 	"\n"
 	"export prints the records as they stand in the file, one JSON object a line.\n"
 	"\n"
@@ -35,10 +39,12 @@ enum { EXIT_FAULT = 1 };
 static int verify(const char *directory, uint64_t since, struct error **ret_error)
 {
 	struct audit_report report;
+	struct audit_seen seen;
 	int r;
 
 	(void)since;
-	r = audit_verify(directory, &report, ret_error);
+	store_seen(directory, &seen); /* first: the log may grow meanwhile */
+	r = audit_verify(directory, &seen, &report, ret_error);
 	if (r < 0)
 		return r;
 	if (report.fault) {
@@ -48,6 +54,15 @@ static int verify(const char *directory, uint64_t since, struct error **ret_erro
 		r = EXIT_FAULT;
 	} else {
 		printf("%" PRIu64 " records, head %s\n", report.records, report.head);
+		if (report.torn)
+			printf("warning: the last %" PRIu64
+			       " bytes are no whole line: a record whose writing broke off, which "
+			       "the next writer removes\n",
+			       report.torn);
+		if (report.is_another)
+			printf("warning: state.db was made from another log, of %" PRIu64
+			       " records: this one was begun since, or put in its place\n",
+			       seen.records);
 	}
 	audit_report_done(&report);
 	return r;

@@ -489,9 +489,11 @@ int decide(const struct matter *matter, struct verdict *ret_verdict, struct erro
 	if ((matter->bounds ? list_has(matter->bounds, "unix ssh-agent")
 			    : list_has(&request->sockets, "ssh-agent") ||
 				      list_has(&policy->sockets, "ssh-agent")) &&
-	    getenv("SSH_AUTH_SOCK"))
+	    getenv("SSH_AUTH_SOCK")) {
+		list_add(&verdict.permissions.meant, "SSH_AUTH_SOCK");
 		list_add_printf(&verdict.permissions.environment, "SSH_AUTH_SOCK=%s",
 				getenv("SSH_AUTH_SOCK"));
+	}
 	if (verdict.level == LEVEL_NONE || matter->bounds ||
 	    choose_caches(request, policy) == CACHES_OFF)
 		list_done(&verdict.permissions.caches);
@@ -536,6 +538,7 @@ void verdict_done(struct verdict *verdict)
 	host_rules_done(&permissions->hosts);
 	list_done(&permissions->publish);
 	list_done(&permissions->environment);
+	list_done(&permissions->meant);
 	list_done(&permissions->dropped);
 	*verdict = (struct verdict){0};
 }

@@ -34,6 +34,7 @@ struct permissions {
 	struct host_rules hosts; /* targets of the network, sets taken apart */
 	struct list publish;	 /* "OUTSIDE:INSIDE": ports of the sandbox on the host's loopback */
 	struct list environment; /* NAME=VALUE, all of it */
+	struct list meant;	 /* names in it that somebody asked for, or that say who runs */
 	struct list dropped;	 /* names of variables that looked secret */
 	struct call_set allow_calls, deny_calls; /* the latter beat the former */
 };
@@ -134,7 +135,10 @@ enum network verdict_reach(const struct verdict *verdict);
 
 /* Whether it looks like one by its name. */
 bool decide_is_secret_variable(const char *name);
-/* Fills environment and dropped. */
+/* Fills environment, meant and dropped. */
 void decide_environment(const struct request *request, const struct surroundings *surroundings,
 			enum level level, const struct list *keep, const struct list *set,
 			struct permissions *permissions);
+/* What there is of it in a root that comes with variables of its own. */
+void decide_environment_in_image(const struct permissions *permissions, const struct list *image,
+				 struct list *ret_environment);

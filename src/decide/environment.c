@@ -112,6 +112,8 @@ void decide_environment(const struct request *request, const struct surroundings
 			continue;
 		}
 		list_add(&permissions->environment, *variable);
+		if (kept)
+			list_add(&permissions->meant, name);
 	}
 	if (surroundings->other_user) {
 		list_add_printf(&permissions->environment, "HOME=%s",
@@ -125,9 +127,53 @@ void decide_environment(const struct request *request, const struct surroundings
 	for (size_t i = 0; i < set->count; i++) {
 		_cleanup_free_ char *name = strndup(set->items[i], strcspn(set->items[i], "="));
 
+		list_add(&permissions->meant, name);
 		if (!is_set(&request->environment, name))
 			list_add(&permissions->environment, set->items[i]);
 	}
-	for (size_t i = 0; i < request->environment.count; i++)
-		list_add(&permissions->environment, request->environment.items[i]);
+	for (size_t i = 0; i < request->environment.count; i++) {
+		const char *variable = request->environment.items[i];
+
+		list_take(&permissions->meant, strndup(variable, strcspn(variable, "=")));
+		list_add(&permissions->environment, variable);
+	}
+}
+
+static const char *value_of(const struct list *variables, const char *name, size_t length)
+{
+	for (size_t i = 0; i < variables->count; i++)
+		if (strncmp(variables->items[i], name, length) == 0 &&
+		    variables->items[i][length] == '=')
+			return variables->items[i] + length + 1;
+	return NULL;
+}
+
+/* A place of the host's is none in there: PATH, JAVA_HOME, GOROOT lead nowhere, and the image knows
+ * better. Of anything else (LANG, TERM, CI) whoever calls does; and of who runs always. */
+static bool gives_way(const struct permissions *permissions, const char *name, const char *value)
+{
+	static const char *const of_user[] = {"HOME", "USER", "LOGNAME"};
+
+	for (size_t i = 0; i < ELEMENTS(of_user); i++)
+		if (strcmp(of_user[i], name) == 0)
+			return false;
+	return !list_has(&permissions->meant, name) &&
+	       (value[0] == '/' || strcmp(name, "PATH") == 0);
+}
+
+void decide_environment_in_image(const struct permissions *permissions, const struct list *image,
+				 struct list *ret_environment)
+{
+	for (size_t i = 0; i < permissions->environment.count; i++) {
+		const char *variable = permissions->environment.items[i];
+		size_t length = strcspn(variable, "=");
+		_cleanup_free_ char *name = strndup(variable, length);
+
+		if (!value_of(image, name, length) ||
+		    !gives_way(permissions, name, variable + length + 1))
+			list_add(ret_environment, variable);
+	}
+	for (size_t i = 0; i < image->count; i++)
+		if (!value_of(ret_environment, image->items[i], strcspn(image->items[i], "=")))
+			list_add(ret_environment, image->items[i]);
 }

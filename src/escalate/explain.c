@@ -16,9 +16,15 @@ static bool is_said(const struct denial *denial)
 	       strncmp(denial->rule, "read-only: ", 11) == 0;
 }
 
+/* Its words name a path, which may be called anything. */
+static bool is_held(const struct denial *denial)
+{
+	return strncmp(denial->rule, "held: ", 6) == 0;
+}
+
 static bool is_wards(const struct denial *denial)
 {
-	return is_said(denial) || !strstr(denial->rule, "permissions");
+	return is_said(denial) || is_held(denial) || !strstr(denial->rule, "permissions");
 }
 
 /* What a program writes in passing has kept it from nothing. */
@@ -72,6 +78,7 @@ void explain_denials(const struct request *request, const struct list *never,
 		     const struct attempt *attempt, struct list *notices)
 {
 	_cleanup_buffer_ struct buffer what = {0}, flag = {0}, why = {0};
+	_cleanup_list_ struct list told = {0};
 	bool bounded = bounds_of(request, result, &why);
 	const char *workspace = request->workspace;
 	bool failed = result->exit_code != 0 || result->signal;
@@ -79,6 +86,8 @@ void explain_denials(const struct request *request, const struct list *never,
 
 	for (size_t i = 0; i < attempt->denial_count; i++) {
 		const struct denial *denial = &attempt->denials[i];
+		_cleanup_free_ char *held = hint_held(denial);
+		const char *opens = held ? held : denial->object;
 
 		/* What was granted while the call waited has kept nobody from anything. */
 		if (!is_wards(denial) || is_by_product(denial) ||
@@ -91,18 +100,23 @@ void explain_denials(const struct request *request, const struct list *never,
 		buffer_done(&what);
 		buffer_done(&flag);
 		hint_describe(denial, &what);
+		if (is_held(denial)) {
+			list_add(&told, opens);
+			buffer_add_text(&what, "; ");
+			escape_for_terminal(&what, denial->rule, strlen(denial->rule));
+		}
 		if (is_answered(denial) && strcmp(denial->answer, "denied") == 0)
 			list_add_printf(notices, "refused: %s; %s", buffer_text(&what),
 					who_refused(unsaid, denial));
 		else if (bounded && !is_said(denial))
 			list_add_printf(notices, "refused: %s; %s", buffer_text(&what),
 					buffer_text(&why));
-		else if (!bounded && !path_is_among(denial->object, never) &&
+		else if (!bounded && !path_is_among(opens, never) &&
 			 hint_flag(denial, workspace, &flag))
 			list_add_printf(notices, "refused: %s; to allow: %s", buffer_text(&what),
 					buffer_text(&flag));
 		else {
-			if (is_said(denial) || hint_is_final(denial)) {
+			if (!is_held(denial) && (is_said(denial) || hint_is_final(denial))) {
 				buffer_add_text(&what, is_said(denial) ? "; by the rule " : "; ");
 				escape_for_terminal(&what, denial->rule, strlen(denial->rule));
 			}
@@ -126,7 +140,8 @@ void explain_denials(const struct request *request, const struct list *never,
 			   i < attempt->masks.count;
 	     i++) {
 		if (!path_is_under(attempt->masks.items[i], workspace) ||
-		    path_is_among(attempt->masks.items[i], never))
+		    path_is_among(attempt->masks.items[i], never) ||
+		    list_has(&told, attempt->masks.items[i]))
 			continue;
 		if (!masked++)
 			escape_for_terminal(&what, attempt->masks.items[i] + strlen(workspace) + 1,

@@ -52,13 +52,26 @@ static bool is_read(const struct denial *denial)
 	return strcmp(denial->operation, "read") == 0;
 }
 
-/* The list of what is denied, or something that no list opens: nobody can say yes to it. */
+/* The list of what is denied, or something that no list opens, or what would have to be opened is
+ * something else (that it holds): nobody can say yes to it. */
 bool hint_is_final(const struct denial *denial)
 {
 	return strcmp(denial->operation, "exec") ==
 		       0 || /* by a rule, which is asked about at once */
 	       strncmp(denial->rule, "denied", strlen("denied")) == 0 ||
+	       strncmp(denial->rule, "held", strlen("held")) == 0 ||
 	       strncmp(denial->rule, "never", strlen("never")) == 0;
+}
+
+char *hint_held(const struct denial *denial)
+{
+	static const char before[] = "held: ", after[] = " is masked, and keeps its place";
+	size_t length = strlen(denial->rule), around = strlen(before) + strlen(after);
+
+	if (length <= around || strncmp(denial->rule, before, strlen(before)) != 0 ||
+	    strcmp(denial->rule + length - strlen(after), after) != 0)
+		return NULL;
+	return strndup(denial->rule + strlen(before), length - around);
 }
 
 /* The port of what is the host's own loopback, or NULL. */
@@ -128,9 +141,15 @@ static bool flag_for_socket(const char *path, struct buffer *text)
 bool hint_flag(const struct denial *denial, const char *workspace, struct buffer *text)
 {
 	const char *object = denial->object;
-	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *path = NULL, *held = hint_held(denial);
 	struct stat st;
 
+	if (held) {
+		buffer_add_text(text, "--read ");
+		escape_for_shell(text, path_is_under(held, workspace) ? held + strlen(workspace) + 1
+								      : held);
+		return true;
+	}
 	if (strstr(denial->rule, "permissions") || strstr(denial->rule, "set-user-id") ||
 	    hint_is_final(denial))
 		return false;

@@ -12,6 +12,9 @@ void hint_describe(const struct denial *denial, struct buffer *text);
 bool hint_is_final(const struct denial *denial);
 /* The flag that would have permitted it, escaped for a shell; false where none would. */
 bool hint_flag(const struct denial *denial, const char *workspace, struct buffer *text);
+/* Of what was to be moved, and holds what must keep its place: that, where it is masked, and would
+ * go along if it were not; else NULL. Caller frees. */
+char *hint_held(const struct denial *denial);
 /* The permission that was missing, as "OPERATION RESOURCE"; NULL where none would do. Caller frees.
  * *ret_broad: one would, but it would give away a home directory or more, which nobody should be
  * asked for. */

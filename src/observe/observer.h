@@ -229,6 +229,8 @@ void refuse_file(struct observer *observer, const struct seccomp_notif *call,
 /* True if something in the directory, or below, is denied or read-only: it must keep its place, for
  * denied is what lies there. */
 bool holds_denied(const struct observer *observer, const char *path);
+/* That, or the first of it; NULL: there is none. */
+const struct area *area_held(const struct observer *observer, const char *path);
 /* Refuses a call below a masked directory, always with EACCES: how it would have failed tells what
  * lies there. It waits for an answer where it could be done at all. */
 void judge_hidden(struct observer *observer, const struct seccomp_notif *call,

@@ -36,16 +36,27 @@ bool audit_has_room(struct audit *audit);
 /* How many records there are. */
 uint64_t audit_count(struct audit *audit);
 
+/* What somebody knows of the log who has read it before. */
+struct audit_seen {
+	uint64_t size, records, runs;
+	char first[AUDIT_HASH_TEXT]; /* the hash of its first record, by which logs are told apart
+				      */
+	char last[AUDIT_HASH_TEXT];  /* of the record that ended at that size */
+};
+
 struct audit_report {
 	uint64_t records;
 	char head[AUDIT_HASH_TEXT]; /* hash of the last record; 64 zeros for none */
 	uint64_t bad_line;	    /* the first line that does not hold, from 1; 0 if all hold */
 	char *fault;		    /* what is wrong there, in words; NULL if nothing */
+	uint64_t torn;	 /* bytes after the last record that are no whole line: a write broke off */
+	bool is_another; /* than the log that was seen */
 };
 /* Reads the log in directory and checks every link, the numbering and the head kept beside it: a
- * changed, removed, reordered or added record and a cut tail are faults. Returns 0 with *ret_report
- * filled also when a fault was found. */
-int audit_verify(const char *directory, struct audit_report *ret_report, struct error **ret_error);
+ * changed, removed, reordered or added record and a cut tail are faults. seen: from before the
+ * call; NULL: nobody has seen it. Returns 0 with *ret_report filled also when a fault was found. */
+int audit_verify(const char *directory, const struct audit_seen *seen,
+		 struct audit_report *ret_report, struct error **ret_error);
 void audit_report_done(struct audit_report *report);
 
 /* Calls each for every record whose offset is at or past *offset, in order, and moves *offset on.

@@ -91,9 +91,28 @@ static char *head_fault(const struct snapshot *snapshot, const struct head *chai
 	return NULL;
 }
 
-static char *find_fault(const struct snapshot *snapshot, struct lines *lines, struct head *chain,
-			uint64_t *ret_line, int *ret_state)
+/* The same for what was seen of it before: it only grows. A log that begins otherwise is another
+ * one, which people may begin. */
+static char *seen_fault(const struct audit_seen *seen, const struct head *chain, uint64_t *ret_line)
 {
+	*ret_line = chain->seq + 1;
+	if (chain->size == 0)
+		return chain_words("there is no record, and state.db knows %" PRIu64
+				   " runs by %" PRIu64
+				   " records: the log was removed, or moved aside",
+				   seen->runs, seen->records);
+	if (chain->size < seen->size)
+		return chain_words("the end was cut off: the log holds %" PRIu64
+				   " records, but state.db knows %" PRIu64,
+				   chain->seq, seen->records);
+	return chain_words("record %" PRIu64 " is not where state.db knows it", seen->records);
+}
+
+static char *find_fault(const struct snapshot *snapshot, const struct audit_seen *seen,
+			struct lines *lines, struct head *chain, uint64_t *ret_line, int *ret_state,
+			bool *ret_is_another)
+{
+	bool met = !seen || seen->size == 0;
 	const char *line = NULL;
 	size_t length = 0;
 	char *fault;
@@ -109,6 +128,15 @@ static char *find_fault(const struct snapshot *snapshot, struct lines *lines, st
 			return chain_words("record %" PRIu64 " is not the one that " HEAD_NAME
 					   " names",
 					   chain->seq);
+		if (seen && seen->size > 0 && chain->seq == 1)
+			met = *ret_is_another = strcmp(seen->first, chain->hash) != 0;
+		if (!met && seen->size == chain->size) {
+			met = true;
+			if (strcmp(seen->last, chain->hash) != 0)
+				return chain_words("record %" PRIu64
+						   " is not the one that state.db knows",
+						   chain->seq);
+		}
 	}
 	if (*ret_state == LINE_LONG) {
 		*ret_line = chain->seq + 1;
@@ -116,14 +144,17 @@ static char *find_fault(const struct snapshot *snapshot, struct lines *lines, st
 	}
 	/* A torn end past the head is what a writer that died leaves behind: no record, no fault.
 	 */
-	return head_fault(snapshot, chain, ret_line);
+	fault = head_fault(snapshot, chain, ret_line);
+	return fault || met ? fault : seen_fault(seen, chain, ret_line);
 }
 
-int audit_verify(const char *directory, struct audit_report *ret_report, struct error **ret_error)
+int audit_verify(const char *directory, const struct audit_seen *seen,
+		 struct audit_report *ret_report, struct error **ret_error)
 {
 	_cleanup_snapshot_ struct snapshot snapshot = {.log = -1};
 	_cleanup_lines_ struct lines lines = {0};
 	struct head chain = chain_start;
+	bool is_another = false;
 	uint64_t line = 0;
 	int state = LINE_NONE, r;
 	char *fault;
@@ -133,7 +164,7 @@ int audit_verify(const char *directory, struct audit_report *ret_report, struct 
 		return r;
 	lines.fd = snapshot.log;
 	lines.end = snapshot.size;
-	fault = find_fault(&snapshot, &lines, &chain, &line, &state);
+	fault = find_fault(&snapshot, seen, &lines, &chain, &line, &state, &is_another);
 	if (state < 0) {
 		free(fault);
 		return fail_errno(ret_error, E_ENGINE, -state, "cannot read %s/" LOG_NAME,
@@ -141,6 +172,8 @@ int audit_verify(const char *directory, struct audit_report *ret_report, struct 
 	}
 	*ret_report = (struct audit_report){.records = chain.seq, .fault = fault};
 	ret_report->bad_line = fault ? line : 0;
+	ret_report->torn = fault ? 0 : snapshot.size - chain.size;
+	ret_report->is_another = is_another;
 	memcpy(ret_report->head, chain.hash, sizeof(chain.hash));
 	return 0;
 }

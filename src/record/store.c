@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
@@ -173,6 +175,59 @@ int store_open_within(const char *directory, unsigned patience_ms, struct store 
 		      struct error **ret_error)
 {
 	return open_patiently(directory, MAX(patience_ms, 1u), ret_store, ret_error);
+}
+
+static void copy_hash(char to[static AUDIT_HASH_TEXT], const char *hash)
+{
+	snprintf(to, AUDIT_HASH_TEXT, "%s", hash ? hash : "");
+}
+
+static void ask_seen(struct store *store, struct audit_seen *seen)
+{
+	static const char question[] =
+		"SELECT log_offset, log_hash, (SELECT max(seq) FROM records), "
+		"(SELECT count(*) FROM runs), (SELECT json FROM records WHERE seq = 1) FROM meta";
+	sqlite3_stmt *statement = NULL;
+	json_t *first = NULL;
+
+	if (sqlite3_prepare_v2(store->database, question, -1, &statement, NULL) == SQLITE_OK &&
+	    sqlite3_step(statement) == SQLITE_ROW &&
+	    (first = json_loads((const char *)sqlite3_column_text(statement, 4)
+					? (const char *)sqlite3_column_text(statement, 4)
+					: "",
+				JSON_ALLOW_NUL, NULL))) {
+		*seen = (struct audit_seen){
+			.size = (uint64_t)sqlite3_column_int64(statement, 0),
+			.records = (uint64_t)sqlite3_column_int64(statement, 2),
+			.runs = (uint64_t)sqlite3_column_int64(statement, 3),
+		};
+		copy_hash(seen->last, (const char *)sqlite3_column_text(statement, 1));
+		copy_hash(seen->first, json_string_value(json_object_get(first, "hash")));
+	}
+	json_decref(first);
+	sqlite3_finalize(statement);
+}
+
+void store_seen(const char *directory, struct audit_seen *ret_seen)
+{
+	_cleanup_free_ char *real = realpath(directory, NULL), *path = NULL;
+	struct store store = {.turn = -1};
+
+	*ret_seen = (struct audit_seen){0};
+	if (!real || asprintf(&path, "%s/" DATABASE_NAME, real) < 0)
+		return;
+	store.turn = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (store.turn < 0)
+		return;
+	take_turn(&store);
+	if (sqlite3_open_v2(path, &store.database,
+			    SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
+			    NULL) == SQLITE_OK) {
+		sqlite3_busy_timeout(store.database, BUSY_MS);
+		ask_seen(&store, ret_seen);
+	}
+	sqlite3_close(store.database);
+	close(store.turn); /* which ends the turn */
 }
 
 bool store_is_behind(const struct store *store)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../base/error.h"
+#include "audit.h"
 #include <jansson.h>
 #include <stdbool.h>
 
@@ -16,6 +17,9 @@ int store_open(const char *directory, struct store **ret_store, struct error **r
  * many milliseconds each. What could not be taken in then the next opening takes. */
 int store_open_within(const char *directory, unsigned patience_ms, struct store **ret_store,
 		      struct error **ret_error);
+/* What the database knows of the log from which it was made, as it stands: nothing is taken in. All
+ * 0 where there is none, or it cannot be asked. */
+void store_seen(const char *directory, struct audit_seen *ret_seen);
 bool store_is_behind(const struct store *store);
 void store_close(struct store *store);
 /* For the files of this room. */

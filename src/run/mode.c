@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Normalising a request into what is executed. */
 #include "mode.h"
+#include "../sys/kernel.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
-static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 static const char *variable(const struct list *environment, const char *name)
 {
@@ -49,28 +52,40 @@ static void copy(struct list *to, const struct list *from)
 }
 
 static int prepare_exec(const struct request *request, const struct list *environment,
-			struct prepared *ret_prepared, struct error **ret_error)
+			const char *root, struct prepared *ret_prepared, struct error **ret_error)
 {
 	if (request->argv.count == 0 || !request->argv.items[0][0]) {
 		fail(ret_error, E_USAGE, "there is no command to run");
 		return error_hint(ret_error,
 				  "ward run -- COMMAND ARGUMENT..., or ward run -c 'SCRIPT'");
 	}
+	(void)root; /* they are looked for in there */
 	copy(&ret_prepared->argv, &request->argv);
 	copy(&ret_prepared->environment, environment);
 	find_candidates(ret_prepared);
 	return 0;
 }
 
+static bool has_program(const char *root, const char *path)
+{
+	_cleanup_close_ int top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = sys_openat2(top, path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_mode & 0111;
+}
+
 static int prepare_shell(const struct request *request, const struct list *environment,
-			 struct prepared *ret_prepared, struct error **ret_error)
+			 const char *root, struct prepared *ret_prepared, struct error **ret_error)
 {
 	const char *shell = request->shell;
 
 	if (!request->script)
 		return fail(ret_error, E_USAGE, "there is no script to run");
 	if (!shell)
-		shell = access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh";
+		shell = (root ? has_program(root, "/bin/bash") : access("/bin/bash", X_OK) == 0)
+				? "/bin/bash"
+				: "/bin/sh";
 	list_add(&ret_prepared->argv, shell);
 	list_add(&ret_prepared->argv, request->login ? "-lc" : "-c");
 	list_add(&ret_prepared->argv, request->script);
@@ -81,12 +96,12 @@ static int prepare_shell(const struct request *request, const struct list *envir
 
 /* The patch tool sees nothing of the caller's environment, so that it does the same everywhere. */
 static int prepare_patch(const struct request *request, const struct list *environment,
-			 struct prepared *ret_prepared, struct error **ret_error)
+			 const char *root, struct prepared *ret_prepared, struct error **ret_error)
 {
 	static const struct list empty;
 
 	(void)environment;
-	return prepare_exec(request, &empty, ret_prepared, ret_error);
+	return prepare_exec(request, &empty, root, ret_prepared, ret_error);
 }
 
 const struct way ways[] = {

@@ -13,11 +13,14 @@ struct prepared {
 };
 
 struct way {
+	/* root: of whoever has one of its own; NULL: the host's tree is what it sees. */
 	int (*prepare)(const struct request *request, const struct list *environment,
-		       struct prepared *ret_prepared, struct error **ret_error);
+		       const char *root, struct prepared *ret_prepared, struct error **ret_error);
 	bool streams; /* output is shown as it comes, else only returned */
 };
 
+/* Along which programs are looked for where nothing else is said. */
+extern const char default_path[];
 /* The table, by mode. */
 extern const struct way ways[];
 void prepared_done(struct prepared *prepared);

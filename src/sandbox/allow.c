@@ -128,6 +128,8 @@ int allow_records(const struct sandbox *sandbox, const struct masks *masks, stru
 	for (size_t i = 0; r == 0 && i < masks->count; i++) /* in what is denied as a whole */
 		if (masks->items[i].kind == MASK_OPEN || masks->items[i].kind == MASK_WRITE)
 			r = add_tree(&allow, 'r', masks->items[i].path, 0, ret_error);
+	for (size_t i = 0; r == 0 && i < sandbox->shown->count; i++)
+		r = add_tree(&allow, 'r', shown_path(sandbox->shown->items[i]), 0, ret_error);
 	for (size_t i = 0; r == 0 && i < sandbox->writable->count; i++)
 		r = add_tree(&allow, 'w', sandbox->writable->items[i], 0, ret_error);
 	for (size_t i = 0; r == 0 && i < masks->count; i++)

@@ -69,7 +69,7 @@ static int deny_closed(void *data, const char *path, struct error **ret_error)
 	       slash != parent)
 		*slash = '\0';
 	if (!parent || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-	    finding_is_hidden(finding, parent))
+	    finding_is_hidden(finding, /* shown= */ NULL, parent))
 		return 0;
 	if (finding_is_ground(finding->search, parent))
 		return fail(ret_error, E_ENGINE, "%s cannot be looked into", parent);
@@ -109,7 +109,7 @@ static int deny_path(struct finding *finding, const struct file_rule *rule, cons
 	/* By default nothing is hidden from whoever works there. */
 	if (rule->weight == WEIGHT_DEFAULT && finding_is_ground(search, real))
 		return 0;
-	if (finding_is_hidden(finding, real) || is_closed_natively(real, &st))
+	if (finding_is_hidden(finding, /* shown= */ NULL, real) || is_closed_natively(real, &st))
 		return 0;
 	if (rule->weight == WEIGHT_SAID && rule->exact &&
 	    (path_is_under(real, "/proc") || path_is_under(real, "/dev"))) {
@@ -484,6 +484,7 @@ static int collect(struct finding *finding, struct error **ret_error)
 		if (rule->access == ACCESS_DENY)
 			continue;
 		r = resolve(finding, rule, ret_error);
+		finding->shows |= finding_shows(rule);
 		/* The workspace itself is less specific than whatever is denied in it. */
 		if (!rule->hold && (rule->access == ACCESS_READ ||
 				    strcmp(rule->pattern, finding->search->workspace) != 0))
@@ -546,6 +547,7 @@ void masks_done(struct masks *masks)
 	free(masks->items);
 	list_done(&masks->repositories);
 	list_done(&masks->writable);
+	list_done(&masks->shown);
 	list_done(&masks->trees);
 	areas_done(&masks->areas);
 	*masks = (struct masks){0};

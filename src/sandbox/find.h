@@ -47,6 +47,7 @@ struct masks {
 	struct mask *items; /* parents before what lies in them */
 	size_t count, room;
 	struct list writable;	  /* real paths that are writable; none lies below another */
+	struct list shown;	  /* "DEVICE INODE PATH" of what of the host's /tmp is seen */
 	struct areas areas;	  /* the same for whoever explains a refusal */
 	struct list trees;	  /* what was named to be writable, one may lie below another */
 	struct list repositories; /* git directories in them */
@@ -57,6 +58,9 @@ struct masks {
 enum { OPENED_MOST = 400 };
 /* Each text can be replaced while the command runs, and costs an fd as long. */
 enum { TEXTS_MOST = 16 };
+
+/* The path of an entry of masks.shown. */
+const char *shown_path(const char *entry);
 
 static inline bool mask_opens(char kind)
 {

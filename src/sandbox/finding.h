@@ -31,12 +31,16 @@ struct finding {
 	size_t opened, guarded;
 	char *plain; /* the last directory that was found to be a real path: many rules begin alike
 		      */
+	bool shows;  /* something of the host's /tmp may be seen */
 	bool unheld; /* there is a repository that no mount holds */
 };
 
 /* A mask would cover the ground the command stands on. */
 bool finding_is_ground(const struct search *search, const char *path);
-/* The host's /run is not there inside, nor its /tmp, but for what is writable in it. */
-bool finding_is_hidden(const struct finding *finding, const char *path);
+/* The rule opens something in the host's /tmp, which is not there inside unless it is named. */
+bool finding_shows(const struct file_rule *rule);
+/* The host's /run is not there inside, nor its /tmp, but for what is writable in it, and what is
+ * shown; NULL: nobody knows yet what that is, and whatever could be is not hidden. */
+bool finding_is_hidden(const struct finding *finding, const struct list *shown, const char *path);
 /* Sorts the points. */
 int finding_judge(struct finding *finding, struct masks *masks, struct error **ret_error);

@@ -16,7 +16,20 @@ bool finding_is_ground(const struct search *search, const char *path)
 	return path_is_under(search->workspace, path);
 }
 
-bool finding_is_hidden(const struct finding *finding, const char *path)
+/* By name, whoever names it: /tmp as a whole is the sandbox's. */
+bool finding_shows(const struct file_rule *rule)
+{
+	return (rule->access == ACCESS_READ || rule->access == ACCESS_READ_ONLY) && !rule->guard &&
+	       !rule->hold && rule->weight != WEIGHT_DEFAULT && rule->weight != WEIGHT_ALWAYS &&
+	       strncmp(rule->pattern, "/tmp/", 5) == 0;
+}
+
+const char *shown_path(const char *entry)
+{
+	return strchr(entry, '/'); /* before it there are numbers */
+}
+
+bool finding_is_hidden(const struct finding *finding, const struct list *shown, const char *path)
 {
 	if (path_is_under(path, "/run"))
 		return true;
@@ -24,6 +37,11 @@ bool finding_is_hidden(const struct finding *finding, const char *path)
 		return false;
 	for (size_t i = 0; i < finding->trees.count; i++)
 		if (path_is_under(path, finding->trees.items[i]))
+			return false;
+	if (!shown)
+		return !finding->shows;
+	for (size_t i = 0; i < shown->count; i++)
+		if (path_is_under(path, shown_path(shown->items[i])))
 			return false;
 	return true;
 }
@@ -164,6 +182,12 @@ static bool is_repository(const struct point *point, const struct file_rule *con
 	       guard_enter(&plain, path_last(point->path)).ground == GROUND_REPOSITORY;
 }
 
+static void show(const struct point *point, struct masks *masks)
+{
+	list_add_printf(&masks->shown, "%llu %llu %s", (unsigned long long)point->device,
+			(unsigned long long)point->inode, point->path);
+}
+
 int finding_judge(struct finding *finding, struct masks *masks, struct error **ret_error)
 {
 	_cleanup_free_ struct level *levels = malloc((LEVELS + 1) * sizeof(*levels));
@@ -193,9 +217,15 @@ int finding_judge(struct finding *finding, struct masks *masks, struct error **r
 				  here->rules - levels[depth].rules))
 			list_add(&masks->repositories, point->path);
 		here->state = file_rules_decide(rules, here->rules, &rule);
-		if (finding_is_hidden(finding, point->path))
+		if (finding_is_hidden(finding, &masks->shown, point->path)) {
+			bool shown = false;
+
+			for (size_t n = levels[depth].rules; n < here->rules; n++)
+				shown |= finding_shows(rules[n]);
+			if (shown && here->state != STATE_DENIED)
+				show(point, masks);
 			here->state = levels[depth].state;
-		else if (here->state != levels[depth].state)
+		} else if (here->state != levels[depth].state)
 			r = change(finding, point, &levels[depth], here, rule, masks, ret_error);
 		if (++depth >= LEVELS)
 			return fail(ret_error, E_ENGINE, "%s is nested too deeply", point->path);

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 
 /* The lists in the order in which their texts follow; a list keeps its order. */
-enum { WRITABLE, CACHES, MOUNTS, ARGV, ENVIRONMENT, CANDIDATES, LISTS };
+enum { WRITABLE, SHOWN, CACHES, MOUNTS, ARGV, ENVIRONMENT, CANDIDATES, LISTS };
 
 struct head {
 	struct sandbox sandbox; /* its pointers mean nothing here */
@@ -145,6 +145,7 @@ int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsig
 	for (size_t i = 0; i < ELEMENTS(sandbox->stdio); i++)
 		add_text(&letter, sandbox->stdio[i].path);
 	head.counts[WRITABLE] = add_texts(&letter, sandbox->writable->items);
+	head.counts[SHOWN] = add_texts(&letter, sandbox->shown->items);
 	head.counts[CACHES] = add_texts(&letter, sandbox->caches->items);
 	head.counts[MOUNTS] = add_texts(&letter, sandbox->mounts ? sandbox->mounts->items : NULL);
 	head.counts[ARGV] = add_texts(&letter, sandbox->argv);
@@ -220,7 +221,7 @@ static struct list take_list(const char **at, uint64_t count, char ***room)
 int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char **ret_masks,
 		size_t *ret_masks_length)
 {
-	static struct list writable, caches, mounts, candidates;
+	static struct list writable, shown, caches, mounts, candidates;
 	const char *letter = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
 	const struct head *head = (const struct head *)letter;
 	struct sandbox sandbox;
@@ -246,12 +247,14 @@ int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char
 	for (size_t i = 0; i < ELEMENTS(sandbox.stdio); i++)
 		sandbox.stdio[i].path = take_text(&at);
 	writable = take_list(&at, head->counts[WRITABLE], &room);
+	shown = take_list(&at, head->counts[SHOWN], &room);
 	caches = take_list(&at, head->counts[CACHES], &room);
 	mounts = take_list(&at, head->counts[MOUNTS], &room);
 	sandbox.argv = take_texts(&at, head->counts[ARGV], &room);
 	sandbox.environment = take_texts(&at, head->counts[ENVIRONMENT], &room);
 	candidates = take_list(&at, head->counts[CANDIDATES], &room);
 	sandbox.writable = &writable;
+	sandbox.shown = &shown;
 	sandbox.caches = &caches;
 	sandbox.mounts = &mounts;
 	sandbox.candidates = &candidates;

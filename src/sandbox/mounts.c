@@ -43,6 +43,7 @@ static int attach(int tree, const char *path)
 static int make_mount_point(const char *path, bool directory)
 {
 	char partial[PATH_MAX];
+	struct stat st;
 	int fd;
 
 	if (strcmp(path, "/tmp") == 0)
@@ -52,6 +53,8 @@ static int make_mount_point(const char *path, bool directory)
 		return -1;
 	}
 	strcpy(partial, path);
+	if (lstat(path, &st) == 0) /* in what is shown, or writable */
+		return 0;
 	for (char *slash = partial + strlen("/tmp/"); *slash; slash++) {
 		if (*slash != '/')
 			continue;
@@ -62,7 +65,8 @@ static int make_mount_point(const char *path, bool directory)
 	}
 	if (directory)
 		return mkdir(partial, 0755) < 0 && errno != EEXIST ? -1 : 0;
-	fd = open(partial, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+	/* It outlives the mount as long as the session lasts: closed rather than empty. */
+	fd = open(partial, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return -1;
 	close(fd);
@@ -206,16 +210,47 @@ static int clone_tmp(const struct sandbox *sandbox)
 	return tree;
 }
 
-static int attach_writable(const char *path, bool own_tmp, struct writable_tree *tree)
+/* Below the sandbox's own /tmp, no link on the way. */
+static int attach_in_tmp(int tree, const char *path)
 {
+	_cleanup_close_ int target = -1;
 	struct stat st;
 
+	if (fstat(tree, &st) < 0 || make_mount_point(path, S_ISDIR(st.st_mode)) < 0)
+		return -1;
+	target = open_real(path);
+	return target < 0 ? -1
+			  : sys_move_mount(tree, "", target, "", MOUNT_FROM_EMPTY | MOUNT_TO_EMPTY);
+}
+
+static int attach_writable(const char *path, bool own_tmp, struct writable_tree *tree)
+{
 	if (!own_tmp || !path_is_under(path, "/tmp"))
 		return sys_move_mount(tree->tree, "", tree->target, "",
 				      MOUNT_FROM_EMPTY | MOUNT_TO_EMPTY);
-	if (fstat(tree->tree, &st) < 0 || make_mount_point(path, S_ISDIR(st.st_mode)) < 0)
+	return attach_in_tmp(tree->tree, path);
+}
+
+/* What of the host's /tmp is seen, which must be what was found there. -1 on failure. */
+static int clone_shown(const char *entry)
+{
+	_cleanup_close_ int fd = open_real(shown_path(entry));
+	unsigned long long device, inode;
+	int tree;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return -1;
-	return attach(tree->tree, path);
+	if (sscanf(entry, "%llu %llu", &device, &inode) != 2 || st.st_dev != device ||
+	    st.st_ino != inode) {
+		errno = ESTALE;
+		return -1;
+	}
+	tree = clone_fd(fd, MOUNT_AT_RECURSIVE);
+	if (tree >= 0 && sys_mount_setattr(tree, "", AT_EMPTY_PATH | MOUNT_AT_RECURSIVE,
+					   MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV, 0) < 0)
+		close_fd(&tree);
+	return tree;
 }
 
 /* A workspace in /tmp that is not writable is hidden by the sandbox's own /tmp, and is put back as
@@ -273,7 +308,8 @@ static int bound_store(const struct sandbox *sandbox, unsigned walls)
 int stage_writable(const struct sandbox *sandbox, unsigned walls, struct writable_tree *trees,
 		   struct cache_trees *caches, struct failure *failure)
 {
-	const struct list *writable = sandbox->writable;
+	const struct list *writable = sandbox->writable, *shown = sandbox->shown;
+	static int trees_shown[WRITABLE_MOST];
 	int tmp = -1, hidden = -1;
 
 	if (bound_store(sandbox, walls) < 0)
@@ -281,6 +317,10 @@ int stage_writable(const struct sandbox *sandbox, unsigned walls, struct writabl
 	if (writable->count > WRITABLE_MOST) {
 		errno = E2BIG;
 		return stage_fail(failure, "keeping writable", "more than 256 paths");
+	}
+	if (shown->count > WRITABLE_MOST) {
+		errno = E2BIG;
+		return stage_fail(failure, "showing", "more than 256 paths of /tmp");
 	}
 	for (size_t i = 0; i < writable->count; i++)
 		if (clone_writable(writable->items[i], &trees[i]) < 0)
@@ -290,6 +330,9 @@ int stage_writable(const struct sandbox *sandbox, unsigned walls, struct writabl
 		if (tmp < 0)
 			return stage_fail(failure, "opening", sandbox->tmp);
 		hidden = clone_hidden(sandbox);
+		for (size_t i = 0; i < shown->count; i++)
+			if ((trees_shown[i] = clone_shown(shown->items[i])) < 0)
+				return stage_fail(failure, "showing", shown_path(shown->items[i]));
 	}
 	/* Before the writable trees come: the kernel takes no layer over what was mounted since. */
 	caches->standing = stage_caches(sandbox, walls, caches->trees);
@@ -301,6 +344,11 @@ int stage_writable(const struct sandbox *sandbox, unsigned walls, struct writabl
 			    attach(hidden, sandbox->workspace) < 0))
 		return stage_fail(failure, "mounting", sandbox->workspace);
 	close_fd(&hidden);
+	for (size_t i = 0; i < shown->count && tmp >= 0; i++) {
+		if (attach_in_tmp(trees_shown[i], shown_path(shown->items[i])) < 0)
+			return stage_fail(failure, "showing", shown_path(shown->items[i]));
+		close_fd(&trees_shown[i]);
+	}
 	for (size_t i = 0; i < writable->count; i++)
 		if (attach_writable(writable->items[i], tmp >= 0, &trees[i]) < 0)
 			return stage_fail(failure, "keeping writable", writable->items[i]);

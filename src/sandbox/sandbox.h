@@ -53,6 +53,7 @@ struct sandbox {
 	const char *cwd;
 	const char *workspace;	     /* seen in the sandbox's own /tmp, too; may be NULL */
 	const struct list *writable; /* absolute, real paths, parents before children */
+	const struct list *shown;    /* see struct masks */
 	const char *tmp;	     /* the directory that becomes /tmp */
 	const struct list *caches;   /* absolute, real paths that get a layer of their own */
 	const char *cache_home;	     /* the directory that they lie in */

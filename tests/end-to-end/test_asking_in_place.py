@@ -143,6 +143,9 @@ def test_the_object_of_an_abort_is_all_of_one_piece(desk, world):
     said = json.loads((desk.ward.work / 'said').read_text())
     assert (said['exit_code'], said['signal'], said['truncated'], said['stdout']) == (-1, None, False, ''), said
     assert said['error']['kind'] == 'rejected' and said['stderr'] == said['error']['message']
+    assert (said['verdict'], said['source']) == ('deny', 'person'), 'whatever it was before it ran'
+    end = [record for record in desk.ward.records() if record['kind'] == 'run.end'][-1]['result']
+    assert (end['verdict'], end['source']) == ('deny', 'person'), end
 
 
 def test_the_reason_of_a_no_reaches_the_agent(desk, world):

@@ -43,7 +43,7 @@ def whole(path):
     return gzip.compress(data.getvalue(), QUICKLY)
 
 
-def layout(path, *layers):
+def layout(path, *layers, config=b'{}'):
     """An OCI layout of these layers."""
     blobs = path / 'blobs' / 'sha256'
     blobs.mkdir(parents=True)
@@ -53,7 +53,7 @@ def layout(path, *layers):
         (blobs / digest).write_bytes(data)
         return {'digest': f'sha256:{digest}', 'size': len(data)}
 
-    manifest = {'schemaVersion': 2, 'config': blob(b'{}'), 'layers': [
+    manifest = {'schemaVersion': 2, 'config': blob(config), 'layers': [
         {'mediaType': 'application/vnd.oci.image.layer.v1.tar+gzip', **blob(layer)} for layer in layers]}
     index = {'schemaVersion': 2, 'manifests': [
         {'platform': {'architecture': 's390x', 'os': 'linux'}, 'digest': 'sha256:' + '0' * 64, 'size': 1},
@@ -63,11 +63,11 @@ def layout(path, *layers):
     return path
 
 
-def saved(path, *layers):
+def saved(path, *layers, variables=None):
     """The same as `docker save` wrote it before version 25."""
     path.mkdir(parents=True)
     plain = [gzip.decompress(layer) for layer in layers]
-    config = json.dumps({'rootfs': {'type': 'layers', 'diff_ids': ['sha256:' + hashlib.sha256(layer).hexdigest() for layer in plain]}}).encode()
+    config = json.dumps({'config': {'Env': variables}, 'rootfs': {'type': 'layers', 'diff_ids': ['sha256:' + hashlib.sha256(layer).hexdigest() for layer in plain]}}).encode()
     name = hashlib.sha256(config).hexdigest() + '.json'
     (path / name).write_bytes(config)
     for number, layer in enumerate(plain):
@@ -196,6 +196,155 @@ def test_an_archive_of_docker_save_is_one(ward, root, place):
     image = pack(saved(place / 'image', whole(root), archive([('etc/one', b'1')]), archive([('etc/.wh.one', gone), ('etc/two', b'2')])))
     done = contained(ward, 'ls /etc/one; cat /etc/two', f'image={image}')
     assert done.out == '2' and '/etc/one' in done.err, done
+
+
+def configured(*variables, **more):
+    return json.dumps({'architecture': 'amd64', 'os': 'linux', 'config': {'Env': list(variables), **more}}).encode()
+
+
+def tool(text, mode=0o755):
+    """A layer with a program where only the image's own PATH leads."""
+    entry = tarfile.TarInfo('opt/tool/bin/tool')
+    entry.mode, entry.size = mode, len(text)
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode='w') as tar:
+        tar.addfile(entry, io.BytesIO(text))
+    return gzip.compress(data.getvalue())
+
+
+def run(ward, *words, image, options=()):
+    return ward('run', '--level', 'container', '--container', f'image={image}', *options, '--', *words)
+
+
+INSIDE = 'PATH=/opt/tool/bin:/usr/bin:/bin'
+
+
+@pytest.mark.parametrize('made', ['layout', 'archive', 'saved'])
+def test_a_program_is_found_along_the_path_of_its_image(ward, root, place, made):
+    layers = whole(root), tool(b'#!/bin/sh\necho "$0 $TOOL_HOME"\n')
+    if made == 'saved':
+        image = pack(saved(place / 'image', *layers, variables=[INSIDE, 'TOOL_HOME=/opt/tool']))
+    else:
+        image = layout(place / 'image', *layers, config=configured(INSIDE, 'TOOL_HOME=/opt/tool'))
+        image = pack(image) if made == 'archive' else image
+    for _ in range(2):  # unpacked, and kept
+        done = run(ward, 'tool', image=image)
+        assert done.code == 0 and done.out == '/opt/tool/bin/tool /opt/tool\n', done
+    assert [path.name for path in (ward.state / 'ward' / 'images').iterdir() if path.name.startswith('.')] == []
+
+
+def test_the_callers_word_stands_above_the_images(ward, root, place):
+    image = layout(place / 'image', whole(root), config=configured(
+        INSIDE, 'LANG=C.UTF-8', 'TOOL_HOME=/opt/tool', 'HOME=/root', 'API_TOKEN=public', 'A=first', 'A=second', 'OTHER_HOME=/opt/other', 'KEPT_HOME=/opt/kept', 'SET=image', 'EMPTY='))
+    ward.variables.update(LANG='C', TOOL_HOME='/usr/lib/tool', OTHER_HOME='/usr/lib/other', KEPT_HOME='/srv/kept', MINE='yes', MY_TOKEN='5ecret')
+    ward.policy('sandbox:\n  environment: {set: {SET: policy}}\n')
+    done = run(ward, '/bin/sh', '-c', 'set', image=image, options=['--env', 'TOOL_HOME=/mine', '--keep-env', 'KEPT_HOME'])
+    seen = dict(line.split('=', 1) for line in done.out.splitlines() if '=' in line)
+    expected = {'PATH': INSIDE[5:], 'LANG': 'C', 'TOOL_HOME': '/mine', 'OTHER_HOME': '/opt/other', 'KEPT_HOME': '/srv/kept', 'MINE': 'yes', 'API_TOKEN': 'public', 'A': 'second', 'SET': 'policy', 'EMPTY': ''}
+    assert {name: seen.get(name, '').strip("'") for name in expected} == expected, done
+    assert 'MY_TOKEN' not in seen and seen['HOME'].strip("'") != '/root', done
+    assert run(ward, 'sh', '-c', 'echo $PATH', image=image, options=['--env', 'PATH=/bin']).out == '/bin\n'
+    assert run(ward, '/bin/sh', '-c', 'echo $PATH', image=image, options=['--keep-env', 'PATH']).out.strip() != INSIDE[5:]
+
+
+def test_where_nothing_says_a_path_it_is_the_usual_one(ward, root, place):
+    ward.variables['PATH'] = '/opt/host/bin:/usr/bin:/bin'
+    usual = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n'
+    packed = place / 'tree.tar.gz'
+    packed.write_bytes(whole(root))
+    for word in f'rootfs={root}', f'image={packed}', f'image={layout(place / "image", whole(root))}':
+        assert contained(ward, 'echo $PATH', word).out == usual, word
+    assert ward('run', '--level', 'container', '--', 'sh', '-c', 'echo $PATH').out == '/opt/host/bin:/usr/bin:/bin\n', 'the tree is the host\'s, and so is its PATH'
+
+
+def test_a_command_starts_in_the_workspace_as_its_caller_with_its_own_words(ward, root, place):
+    image = layout(place / 'image', whole(root), config=configured(WorkingDir='/etc', User='4711:4711', Entrypoint=['/bin/false'], Cmd=['never']))
+    done = run(ward, 'sh', '-c', 'pwd; id -u', image=image)
+    assert done.code == 0 and done.out == f'{ward.work}\n{ward.person.uid}\n', done
+
+
+def test_a_script_finds_the_shell_that_the_image_has(ward, root, place):
+    """The host's bash says nothing of what is in there."""
+    image = layout(place / 'image', whole(root))
+    words = 'run', '--level', 'container', '--container'
+    for word in f'image={image}', f'rootfs={root}':
+        done = ward(*words, word, '-c', 'echo ran')
+        assert done.code == 0 and done.out == 'ran\n', done
+    own = shutil.copytree(root, place / 'with-bash', symlinks=True)
+    (own / 'opt').mkdir()
+    (own / 'opt' / 'bash').write_text('#!/bin/sh\necho its own\n')
+    (own / 'opt' / 'bash').chmod(0o755)
+    (own / 'bin' / 'bash').symlink_to('/opt/bash')
+    assert ward(*words, f'rootfs={own}', '-c', 'echo ran').out == 'its own\n'
+
+
+def test_not_found_and_not_executable_are_told_apart_in_an_image(ward, root, place):
+    image = layout(place / 'image', whole(root), tool(b'no program', 0o644), config=configured(INSIDE))
+    done = run(ward, 'git', image=image)
+    assert done.code == 127 and 'git: not found' in done.err and INSIDE[5:] in done.err, done
+    assert run(ward, '/opt/none', image=image).code == 127
+    done = run(ward, 'tool', image=image)
+    assert done.code == 126 and 'cannot be executed' in done.err, done
+
+
+@pytest.mark.skipif(not shutil.which('runsc'), reason='needs runsc')
+def test_a_program_is_found_the_same_way_under_a_kernel_of_its_own(ward, root, place):
+    image = layout(place / 'image', whole(root), tool(b'#!/bin/sh\necho $TOOL_HOME\n'), config=configured(INSIDE, 'TOOL_HOME=/opt/tool'))
+    done = run(ward, 'tool', image=image, options=['--container', 'runtime=runsc'])
+    assert done.code == 0 and done.out == '/opt/tool\n', done
+
+
+@pytest.mark.parametrize('config, message', [
+    (b'{"config": {"Env": ["A=1\\u0000B"]}}', 'NUL'),
+    (b'{"config": {"Env": ["A=\xff"]}}', 'not UTF-8'),
+    (b'[]', 'no JSON object'),
+    (b'not JSON', 'no JSON object'),
+    (b'{"config": []}', 'config.Env'),
+    (b'{"config": {"Env": {"A": "1"}}}', 'config.Env'),
+    (b'{"config": {"Env": ["A"]}}', 'not NAME=VALUE'),
+    (b'{"config": {"Env": ["=A"]}}', 'not NAME=VALUE'),
+    (b'{"config": {"Env": [""]}}', 'not NAME=VALUE'),
+    (b'{"config": {"Env": [7]}}', 'not NAME=VALUE'),
+    (json.dumps({'config': {'Env': [f'A{i}=1' for i in range(513)]}}).encode(), 'more than 512'),
+    (json.dumps({'config': {'Env': ['A=' + 'x' * (64 << 10)]}}).encode(), '64 KiB'),
+    (b' ' * (5 << 20), 'File too large'),
+], ids=range(13))
+def test_a_configuration_is_not_believed(ward, root, place, config, message):
+    image = layout(place / 'image', whole(root), config=config)
+    done = contained(ward, 'touch ran', f'image={image}')
+    assert done.code == 125 and message in done.err and not (ward.work / 'ran').exists(), done
+    assert list((ward.state / 'ward' / 'images').iterdir()) == []
+
+
+@pytest.mark.parametrize('config', [b'{"config": null}', b'{"config": {"Env": null}}', b'{"config": {}}', b'{}'])
+def test_a_configuration_may_say_nothing(ward, root, place, config):
+    assert contained(ward, 'echo ran', f'image={layout(place / "image", whole(root), config=config)}').out == 'ran\n'
+
+
+def test_a_configuration_that_is_not_what_its_name_says_is_refused(ward, root, place):
+    image = layout(place / 'image', whole(root), config=configured(INSIDE))
+    for blob in (image / 'blobs' / 'sha256').iterdir():
+        if blob.read_bytes() == configured(INSIDE):
+            blob.write_bytes(configured('PATH=/workspace'))
+    done = contained(ward, 'touch ran', f'image={image}')
+    assert done.code == 125 and 'is not what its name says' in done.err and not (ward.work / 'ran').exists(), done
+
+
+def test_what_an_image_preloads_acts_inside_alone(ward, root, place):
+    """Neither ward nor the runtime is started with its variables."""
+    image = layout(place / 'image', whole(root), config=configured(INSIDE, f'LD_PRELOAD={ward.work}/evil.so', 'LD_LIBRARY_PATH=/none', 'GLIBC_TUNABLES=x=y'))
+    (ward.work / 'evil.so').write_text('nothing to load')
+    result = ward.result('--level', 'container', '--container', f'image={image}', '--', 'sh', '-c', 'echo $LD_PRELOAD')
+    assert result['error'] is None and result['stdout'] == f'{ward.work}/evil.so\n', result
+    assert all('evil.so' in line for line in result['stderr'].splitlines()) and 'ERROR' in result['stderr'], 'the loader complains inside'
+
+
+def test_an_image_from_before_its_configuration_was_kept_is_unpacked_again(ward, root, place):
+    image = layout(place / 'image', whole(root), tool(b'#!/bin/sh\necho ran\n'), config=configured(INSIDE))
+    assert run(ward, 'tool', image=image).out == 'ran\n'
+    kept, = (ward.state / 'ward' / 'images').glob('config-*')
+    kept.unlink()
+    assert run(ward, 'tool', image=image).out == 'ran\n' and kept.exists()
 
 
 @pytest.mark.parametrize('harm, message', [('digest', 'is not what its name says'), ('up', 'has no layer'), ('link', 'has no layer'), ('absolute', 'has no layer'), ('two', 'more than one image')])

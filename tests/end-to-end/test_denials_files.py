@@ -207,3 +207,31 @@ def test_a_thread_of_a_program_is_seen_as_well(plain):
               'ts = [threading.Thread(target=f, args=(i,)) for i in range(20)]\n[t.start() for t in ts]\n[t.join() for t in ts]')
     result = plain.result('--', '/usr/bin/python3', '-I', '-c', script)
     assert sorted(d['object'] for d in result['attempts'][0]['denials']) == sorted(f'/usr/thread-{i}' for i in range(20))
+
+
+def test_a_directory_that_holds_a_mask_keeps_its_place_and_that_is_known(ward):
+    ward.file('a/deep/.env', 'TOKEN=5ecret')
+    ward.file('b/file')
+    ward.file('other/kept', 'x')
+    result = ward.result('--deny', 'other/kept', '--', 'sh', '-c', 'mv a c; mv -T b a/deep; mv other elsewhere; mv b ok')
+    assert [(denial['operation'], denial['object'], denial['rule']) for denial in result['attempts'][0]['denials']] == [
+        ('write', f'{ward.work}/a', f'held: {ward.work}/a/deep/.env is masked, and keeps its place'),
+        ('write', f'{ward.work}/a/deep', f'held: {ward.work}/a/deep/.env is masked, and keeps its place'),
+        ('write', f'{ward.work}/other', f'held: {ward.work}/other/kept is masked, and keeps its place')], result
+    assert (ward.work / 'ok').is_dir() and (ward.work / 'a').is_dir() and (ward.work / 'other').is_dir() and result['exit_code'] == 0
+    done = ward.sh('mv a c')
+    assert done.code == 1 and 'busy' in done.err and f'refused: write {ward.work}/a (renameat' in done.err and 'to allow: --read a/deep/.env' in done.err, done
+    assert done.err.count('--read a/deep/.env') == 1
+    result = ward.result('--', 'mv', 'a', 'c')
+    assert result['error']['kind'] == 'sandbox_denied' and result['error']['hint'] == 'to allow it: --read a/deep/.env', result['error']
+    done = ward.sh('mv other elsewhere', '--deny', 'other/kept')
+    assert f'{ward.work}/other/kept is masked, and keeps its place' in done.err and 'to allow' not in done.err.split('keeps its place')[1].splitlines()[0], done
+    assert ward.sh('mv a c', '--read', 'a/deep/.env').code == 0 and (ward.work / 'c' / 'deep' / '.env').exists()
+
+
+def test_what_is_read_only_keeps_the_place_of_what_holds_it(ward):
+    ward.file('a/vendor/file', 'x')
+    result = ward.result('--read-only', 'a/vendor', '--', 'mv', 'a', 'c')
+    denial, = result['attempts'][0]['denials']
+    assert (denial['object'], denial['rule']) == (f'{ward.work}/a', f'held: {ward.work}/a/vendor is read-only, and keeps its place'), denial
+    assert result['error']['hint'] is None and (ward.work / 'a' / 'vendor').is_dir()

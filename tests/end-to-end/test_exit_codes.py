@@ -74,7 +74,7 @@ def test_a_program_that_the_sandboxs_own_tmp_hides_is_told_as_such(plain):
         pathlib.Path(place).chmod(0o755)
         done = plain.run(script)
         assert done.code == 127 and f'{script}: not found: the sandbox has a /tmp of its own' in done.err, done
-        assert f'--write {script}' in done.err
+        assert f'--read {script}' in done.err
 
 
 def test_a_script_without_first_line_is_run_by_sh(ward):

@@ -221,3 +221,80 @@ def test_verify_without_any_log_is_no_success_by_mistake(plain):
     done = plain.verify()
     assert done.code in (0, 125)
     assert '0 records' in done.out or done.err
+
+
+def test_a_record_whose_writing_broke_off_is_told_and_no_fault(filled):
+    with open(filled.log, 'ab') as log:
+        log.write(b'{"seq":10,"ki')
+    done = filled.verify()
+    assert done.code == 0 and done.out.splitlines()[0].startswith('9 records') and 'warning: the last 13 bytes are no whole line' in done.out, done
+    filled.run('true')
+    done = filled.verify()
+    assert done.code == 0 and 'warning' not in done.out and done.out.startswith('12 records'), 'one of them of the repair'
+
+
+def test_a_log_that_is_gone_is_missed_by_the_database(filled):
+    head = filled.log.with_name('audit.head')
+    assert filled('log').code == 0
+    kept = filled.log.read_bytes(), head.read_bytes()
+    for gone in ([filled.log, head], [filled.log]):
+        for path in gone:
+            path.unlink()
+        for _ in range(2):
+            done = filled.verify()
+            assert done.code == 1 and done.out.startswith('line 1: '), done
+        filled.log.write_bytes(kept[0])
+        head.write_bytes(kept[1])
+        assert filled.verify().code == 0
+    filled.log.write_bytes(b'')
+    head.unlink()
+    done = filled.verify()
+    assert done.code == 1 and 'state.db knows 4 runs by 9 records' in done.out, done
+
+
+def test_a_tail_that_was_cut_with_its_head_is_missed_by_the_database(filled):
+    head = filled.log.with_name('audit.head')
+    before = filled.log.read_bytes(), head.read_bytes()
+    filled.run('true')
+    assert filled('log').code == 0
+    filled.log.write_bytes(before[0])
+    head.write_bytes(before[1])
+    done = filled.verify()
+    assert done.code == 1 and 'the log holds 9 records, but state.db knows 11' in done.out, done
+    for path in filled.log.parent.glob('state.db*'):
+        path.unlink()
+    assert filled.verify().code == 0, 'nobody knows better'
+    filled.run('false')
+    assert filled('log').code == 0 and filled.verify().code == 0
+
+
+def test_what_the_database_knows_less_of_is_no_fault(filled):
+    assert filled('log').code == 0
+    filled.run('true')
+    done = filled.verify()
+    assert done.code == 0 and 'warning' not in done.out and done.out.startswith('11 records'), done
+    (filled.log.parent / 'state.db').write_bytes(b'no database')
+    assert filled.verify().code == 0
+    for path in filled.log.parent.glob('state.db*'):
+        path.unlink()
+    (filled.log.parent / 'state.db').mkdir()
+    assert filled.verify().code == 0
+
+
+def test_a_log_that_a_person_began_anew_is_told(filled):
+    assert filled('log').code == 0
+    for name in 'audit.log', 'audit.head':
+        filled.log.with_name(name).rename(filled.log.with_name(name + '.old'))
+    filled.run('true')
+    done = filled.verify()
+    assert done.code == 0 and 'warning: state.db was made from another log, of 9 records' in done.out, done
+    assert filled('log').code == 0
+    done = filled.verify()
+    assert done.code == 0 and 'warning' not in done.out, done
+
+
+def test_verify_of_a_fresh_state_is_fine(plain):
+    done = plain.verify()
+    assert (done.code, done.out) == (0, f'0 records, head {"0" * 64}\n'), done
+    assert plain('log').code == 0
+    assert plain.verify().code == 0

@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	put(fd, "audit.head", data, head);
 	put(fd, "audit.log", data + head, size - head);
-	if (audit_verify(directory, &before, NULL) < 0)
+	if (audit_verify(directory, NULL, &before, NULL) < 0)
 		abort();
 	if (audit_read(directory, &offset, look, &seen, NULL) == 0 && offset > size - head)
 		abort();
@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    audit_append(audit, "fuzz", NULL, NULL, NULL) < 0)
 			abort();
 		audit_close(audit);
-		if (audit_verify(directory, &after, NULL) < 0 || after.fault ||
+		if (audit_verify(directory, NULL, &after, NULL) < 0 || after.fault ||
 		    after.records <= before.records)
 			abort();
 	} else if (audit_open(directory, &audit, NULL) == 0) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as an image's manifest, and as an archive that is read to its end. */
+/* Any bytes as an image's manifest, as its configuration, and as an archive that is read to its
+ * end. */
 #include "base/macro.h"
 #include "sandbox/container/archive.h"
 #include "sandbox/container/image.h"
@@ -32,6 +33,23 @@ static void read_manifest(const uint8_t *data, size_t size)
 	} else {
 		require(error);
 	}
+	error_free(error);
+}
+
+static void read_config(const uint8_t *data, size_t size)
+{
+	struct list environment = {0};
+	struct error *error = NULL;
+	size_t bytes = 0;
+
+	if (image_read_config((const char *)data, size, &environment, &error) < 0)
+		require(error && environment.count == 0);
+	for (size_t i = 0; i < environment.count; i++) {
+		require(strchr(environment.items[i], '=') > environment.items[i]);
+		bytes += strlen(environment.items[i]);
+	}
+	require(environment.count <= 512 && bytes <= 64 << 10);
+	list_done(&environment);
 	error_free(error);
 }
 
@@ -68,6 +86,7 @@ static void read_archive(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	read_manifest(data, size);
+	read_config(data, size);
 	read_archive(data, size);
 	return 0;
 }

@@ -90,7 +90,7 @@ static inline const char *fault_found(struct audit_report *ret_report)
 	struct error *error = NULL;
 
 	audit_report_done(&report);
-	if (audit_verify(directory, &report, &error) < 0)
+	if (audit_verify(directory, NULL, &report, &error) < 0)
 		fail_msg("audit_verify: %s", error->message);
 	if (ret_report)
 		*ret_report = report;

@@ -272,7 +272,8 @@ static void what_is_denied_is_left_out_and_what_is_beside_it_is_not(void **state
 				{.kind = MASK_DIRECTORY, .is_directory = true},
 				{.kind = MASK_HOLD}};
 	const struct masks masks = {.items = items, .count = 3};
-	const struct sandbox sandbox = {.writable = &writable};
+	static const struct list shown;
+	const struct sandbox sandbox = {.writable = &writable, .shown = &shown};
 
 	(void)state;
 	assert_non_null(mkdtemp(top));

@@ -156,7 +156,7 @@ static void an_argv_is_looked_for_along_path(void **state)
 	list_add(&request.argv, "tool");
 	list_add(&request.argv, "arg");
 	list_add(&environment, "PATH=/one::/two");
-	assert_int_equal(ways[MODE_EXEC].prepare(&request, &environment, &prepared, NULL), 0);
+	assert_int_equal(ways[MODE_EXEC].prepare(&request, &environment, NULL, &prepared, NULL), 0);
 	assert_int_equal(prepared.candidates.count, 3);
 	assert_string_equal(prepared.candidates.items[0], "/one/tool");
 	assert_string_equal(prepared.candidates.items[1], "./tool");
@@ -175,7 +175,8 @@ static void shell_text_goes_to_the_shell_as_one_word(void **state)
 	request.script = strdup("echo 'a b' | cat");
 	request.shell = strdup("/bin/sh");
 	request.login = true;
-	assert_int_equal(ways[MODE_SHELL].prepare(&request, &environment, &prepared, NULL), 0);
+	assert_int_equal(ways[MODE_SHELL].prepare(&request, &environment, NULL, &prepared, NULL),
+			 0);
 	assert_int_equal(prepared.argv.count, 3);
 	assert_string_equal(prepared.argv.items[0], "/bin/sh");
 	assert_string_equal(prepared.argv.items[1], "-lc");
@@ -192,7 +193,8 @@ static void the_patch_tool_gets_an_empty_environment(void **state)
 	request_init(&request);
 	list_add(&request.argv, "/bin/patch");
 	list_add(&environment, "A=B");
-	assert_int_equal(ways[MODE_PATCH].prepare(&request, &environment, &prepared, NULL), 0);
+	assert_int_equal(ways[MODE_PATCH].prepare(&request, &environment, NULL, &prepared, NULL),
+			 0);
 	assert_int_equal(prepared.environment.count, 0);
 	assert_false(ways[MODE_PATCH].streams);
 }

@@ -66,9 +66,10 @@ static struct outcome run_script(const char *script, const struct limits *limits
 				      .serve = asker_serve,
 				      .data = &asker,
 				      .begun = asker_begun};
-	struct list writable = {0}, caches = {0}, candidates = {0};
+	struct list writable = {0}, nothing = {0}, caches = {0}, candidates = {0};
 	struct sandbox sandbox = {.cwd = "/",
 				  .writable = &writable,
+				  .shown = &nothing,
 				  .caches = &caches,
 				  .tmp = "/tmp",
 				  .argv = (char *const *)argv,

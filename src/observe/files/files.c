@@ -63,15 +63,20 @@ bool possible_outside(const struct observer *observer, enum trap_kind kind, bool
 	return faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) == 0;
 }
 
-bool holds_denied(const struct observer *observer, const char *path)
+const struct area *area_held(const struct observer *observer, const char *path)
 {
 	const struct areas *areas = observer->observed->areas;
 
 	for (size_t i = 0; i < areas->count; i++)
 		if (areas->items[i].state != STATE_WRITABLE &&
 		    path_is_under(areas->items[i].path, path))
-			return true;
-	return false;
+			return &areas->items[i];
+	return NULL;
+}
+
+bool holds_denied(const struct observer *observer, const char *path)
+{
+	return area_held(observer, path);
 }
 
 /* Where Landlock stands alone, it has no rule for a directory above something denied. */

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/syscall.h>
@@ -459,6 +460,31 @@ static int rename_at(const struct observer *observer, const struct spot *from, e
 	return (int)syscall(SYS_renameat2, at, from->name, at2, to->name, flags) < 0 ? -errno : 0;
 }
 
+/* What holds something masked, or read-only, keeps its place, or that would lie where nothing
+ * covers it. The kernel says only that it is busy; a mount of somebody else's is no business of
+ * ours. */
+static void refuse_held(struct observer *observer, const struct seccomp_notif *call,
+			const struct trap *trap, const char *path)
+{
+	const struct masks *masks = observer->observed->masks;
+	const struct area *area = area_held(observer, path);
+	const char *held = area ? area->path : NULL;
+	_cleanup_free_ char *rule = NULL;
+
+	/* Of some only another text is seen, which is no area. */
+	for (size_t i = 0; !held && masks && i < masks->count; i++)
+		if (mask_hides(&masks->items[i]) && path_is_under(masks->items[i].path, path))
+			held = masks->items[i].path;
+	if (!held) {
+		answer(observer, call->id, EBUSY);
+		return;
+	}
+	if (asprintf(&rule, "held: %s is %s, and keeps its place", held,
+		     area && area->state == STATE_READ_ONLY ? "read-only" : "masked") < 0)
+		abort();
+	refuse(observer, call, trap, "write", path, rule, EBUSY);
+}
+
 static void serve_rename(struct observer *observer, const struct seccomp_notif *call,
 			 const struct trap *trap)
 {
@@ -518,13 +544,14 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	/* What was named to be written lies below a mount of its own, and may be replaced. */
 	if (is_mount_point(&from) ||
 	    (text < 0 && is_mount_point(&to) && !hold_is_named(observer, to.path))) {
-		answer(observer, call->id, EBUSY);
+		refuse_held(observer, call, trap, is_mount_point(&from) ? from.path : to.path);
 		return;
 	}
 	/* Mounts hold what lies above a mask; where there are none, we do. */
 	if (holds_denied(observer, from.path) ||
 	    (flags & RENAME_EXCHANGE && holds_denied(observer, to.path))) {
-		answer(observer, call->id, EBUSY);
+		refuse_held(observer, call, trap,
+			    holds_denied(observer, from.path) ? from.path : to.path);
 		return;
 	}
 	r = judge_rename(observer, &from, source, &to, target, flags);
@@ -560,7 +587,8 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	}
 	if (would_be_shown(observer, from.path) ||
 	    (flags & RENAME_EXCHANGE && would_be_shown(observer, to.path))) {
-		answer(observer, call->id, EBUSY); /* as for a directory above a mask */
+		refuse_held(observer, call, trap,
+			    would_be_shown(observer, from.path) ? from.path : to.path);
 		return;
 	}
 	if (may_not_become_repository(observer, call, trap, to.path) ||

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unpacking images into ward's state: STORE/DIGEST is a finished one, STORE/.new-XXXXXX one that is
- * being made, whose maker holds a lock on it. */
+/* Unpacking images into ward's state: STORE/DIGEST is a finished one, STORE/config-DIGEST its
+ * configuration, STORE/.new-XXXXXX one that is being made, whose maker holds a lock on it. */
 #include "archive.h"
 #include "image.h"
 #include "../../base/io.h"
+#include "../../base/path.h"
 #include "../../sys/kernel.h"
 
 #include <dirent.h>
@@ -18,6 +19,8 @@
 #include <unistd.h>
 
 enum { MANIFEST_MOST = 4 << 20, INDEXES_MOST = 4 };
+
+#define NO_CONFIG "{}"
 
 int image_room_make(const char *store, struct image_room *making, struct error **ret_error)
 {
@@ -109,23 +112,81 @@ static int find_manifest(int layout, char ret_digest[static 65],
 	return fail(ret_error, E_INPUT, "the image's indexes lead nowhere");
 }
 
+static char *config_path(const char *store, const char *digest)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/config-%s", store, digest) < 0)
+		abort();
+	return path;
+}
+
+/* What has no configuration beside it is as good as not there: nobody knows its variables. */
 char *image_find(const char *store, const char *digest)
 {
+	_cleanup_free_ char *config = config_path(store, digest);
 	struct stat st;
 	char *path;
 
 	if (asprintf(&path, "%s/%s", store, digest) < 0)
 		abort();
-	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	    lstat(config, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid())
 		return path;
 	free(path);
 	return NULL;
 }
 
-/* Under its name; another may have been faster, with the same. */
-static int finish(struct image_room *making, const char *store, const char *digest, char **ret_root,
-		  struct error **ret_error)
+/* Kept as it is, when it was seen to be fit. */
+static int keep_config(const char *store, const char *digest, const char *text, size_t length,
+		       struct error **ret_error)
 {
+	struct image_room room = {.store = -1, .directory = -1};
+	char name[7 + 65];
+	int fd = -1, r = image_room_make(store, &room, ret_error);
+
+	snprintf(name, sizeof(name), "config-%s", digest);
+	if (r == 0) {
+		fd = openat(room.directory, "config", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			    0600);
+		r = fd < 0 ? -errno : write_all(fd, text, length);
+		if (r == 0 && renameat(room.directory, "config", room.store, name) < 0)
+			r = -errno;
+		if (r < 0)
+			r = fail_errno(ret_error, E_ENGINE, -r, "keeping %s/%s", store, name);
+	}
+	close_fd(&fd);
+	image_room_done(&room);
+	return r;
+}
+
+static int check_config(const char *text, size_t length, struct error **ret_error)
+{
+	_cleanup_list_ struct list environment = {0};
+
+	return image_read_config(text, length, &environment, ret_error);
+}
+
+int image_environment(const char *root, struct list *ret_environment, struct error **ret_error)
+{
+	const char *digest = path_last(root);
+	_cleanup_free_ char *store = strndup(root, (size_t)(digest - root)), *text = NULL,
+			    *path = config_path(store, digest);
+	size_t length;
+	int r = read_file(AT_FDCWD, path, MANIFEST_MOST, &text, &length);
+
+	return r < 0 ? fail_errno(ret_error, E_ENGINE, -r, "reading %s", path)
+		     : image_read_config(text, length, ret_environment, ret_error);
+}
+
+/* Under its name; another may have been faster, with the same. */
+static int finish(struct image_room *making, const char *store, const char *digest,
+		  const char *config, size_t length, char **ret_root, struct error **ret_error)
+{
+	int r = keep_config(store, digest, config, length, ret_error);
+
+	if (r < 0)
+		return r;
 	if (renameat(making->store, making->name, making->store, digest) == 0)
 		making->name[0] = '\0';
 	else if (errno != ENOTEMPTY && errno != EEXIST)
@@ -138,6 +199,8 @@ static int unpack_layout(int layout, const char *store, char **ret_root, struct 
 {
 	struct image_room making = {.store = -1, .directory = -1};
 	struct image_manifest manifest = {0};
+	_cleanup_free_ char *config = NULL;
+	size_t length = 0;
 	char digest[65] = "";
 	int r = find_manifest(layout, digest, &manifest, ret_error);
 
@@ -147,6 +210,10 @@ static int unpack_layout(int layout, const char *store, char **ret_root, struct 
 		list_done(&manifest.layers);
 		return 0;
 	}
+	if (r == 0 && *manifest.config)
+		r = read_blob(layout, manifest.config, &config, &length, ret_error);
+	if (r == 0 && config)
+		r = check_config(config, length, ret_error);
 	if (r == 0)
 		r = image_room_make(store, &making, ret_error);
 	for (size_t i = 0; r == 0 && i < manifest.layers.count; i++) {
@@ -158,7 +225,8 @@ static int unpack_layout(int layout, const char *store, char **ret_root, struct 
 					    manifest.layers.items[i], ret_error);
 	}
 	if (r == 0)
-		r = finish(&making, store, digest, ret_root, ret_error);
+		r = finish(&making, store, digest, config ? config : NO_CONFIG,
+			   config ? length : strlen(NO_CONFIG), ret_root, ret_error);
 	list_done(&manifest.layers);
 	image_room_done(&making);
 	return r;
@@ -170,9 +238,12 @@ static int unpack_saved(int saved, const char *store, const char *digest, char *
 {
 	struct image_room making = {.store = -1, .directory = -1};
 	struct image_manifest manifest = {0};
+	_cleanup_free_ char *config = NULL;
 	struct list files = {0};
-	int r = image_read_saved(saved, &files, &manifest, ret_error);
+	int r = image_read_saved(saved, &files, &manifest, &config, ret_error);
 
+	if (r == 0)
+		r = check_config(config, strlen(config), ret_error);
 	if (r == 0)
 		r = image_room_make(store, &making, ret_error);
 	for (size_t i = 0; r == 0 && i < files.count; i++) {
@@ -186,7 +257,7 @@ static int unpack_saved(int saved, const char *store, const char *digest, char *
 					     manifest.layers.items[i], ret_error);
 	}
 	if (r == 0)
-		r = finish(&making, store, digest, ret_root, ret_error);
+		r = finish(&making, store, digest, config, strlen(config), ret_root, ret_error);
 	list_done(&files);
 	list_done(&manifest.layers);
 	image_room_done(&making);
@@ -222,7 +293,8 @@ static int unpack_archive(int fd, const char *store, char **ret_root, struct err
 	else if (r == 0 && image_is_saved(making.directory))
 		r = unpack_saved(making.directory, store, digest, ret_root, ret_error);
 	else if (r == 0)
-		r = finish(&making, store, digest, ret_root, ret_error);
+		r = finish(&making, store, digest, NO_CONFIG, strlen(NO_CONFIG), ret_root,
+			   ret_error);
 	image_room_done(&making);
 	return r;
 }

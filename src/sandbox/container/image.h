@@ -12,6 +12,9 @@ int image_open(const char *path, const char *store, char **ret_root, struct erro
 /* The same by a reference, which podman or docker of this machine knows; home: whose they are. */
 int image_fetch(const char *reference, const char *home, const char *store, char **ret_root,
 		struct error **ret_error);
+/* What its configuration has as variables, NAME=VALUE each, every name once. root: as image_open()
+ * or image_fetch() gave it. */
+int image_environment(const char *root, struct list *ret_environment, struct error **ret_error);
 /* One that is there already, whole; NULL: it is not. Caller frees. */
 char *image_find(const char *store, const char *digest);
 /* A directory of the store for what is not finished, gone with whoever makes it. */
@@ -29,11 +32,16 @@ void image_sweep(const char *store);
  * or of each layer in order; whichever it is of. Reads any text. */
 struct image_manifest {
 	char manifest[65]; /* of an index; "": it is a manifest */
+	char config[65];   /* of a manifest; "": it names none */
 	struct list layers;
 };
-/* Of an archive as `docker save` makes it, unpacked there: the layers' files, and their digests. */
+/* Of an archive as `docker save` makes it, unpacked there: the layers' files, and their digests;
+ * and its configuration, which the caller frees. */
 bool image_is_saved(int saved);
 int image_read_saved(int saved, struct list *ret_files, struct image_manifest *ret_manifest,
-		     struct error **ret_error);
+		     char **ret_config, struct error **ret_error);
+/* The variables of a configuration, see image_environment(). Reads any text. */
+int image_read_config(const char *text, size_t length, struct list *ret_environment,
+		      struct error **ret_error);
 int image_read_manifest(const char *text, size_t length, struct image_manifest *ret_manifest,
 			struct error **ret_error);

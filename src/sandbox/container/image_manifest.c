@@ -7,9 +7,10 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { LAYERS_MOST = 256, TEXT_MOST = 4 << 20 };
+enum { LAYERS_MOST = 256, TEXT_MOST = 4 << 20, VARIABLES_MOST = 512, VARIABLES_BYTES = 64 << 10 };
 
 static int wrong(json_t *object, struct error **ret_error, const char *why)
 {
@@ -54,7 +55,8 @@ int image_read_manifest(const char *text, size_t length, struct image_manifest *
 {
 	json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL),
 	       *manifests = json_object_get(object, "manifests"),
-	       *layers = json_object_get(object, "layers"), *item;
+	       *layers = json_object_get(object, "layers"),
+	       *config = json_object_get(object, "config"), *item;
 	struct image_manifest manifest = {0};
 	size_t i;
 
@@ -73,7 +75,11 @@ int image_read_manifest(const char *text, size_t length, struct image_manifest *
 	if (!json_is_array(manifests) && (!json_is_array(layers) || json_array_size(layers) == 0 ||
 					  json_array_size(layers) > LAYERS_MOST))
 		return wrong(object, ret_error, "it has no layers, or more than 256");
+	if (!*manifest.manifest && config && !digest_of(config))
+		return wrong(object, ret_error, "its configuration is not named by sha256");
 	if (!*manifest.manifest) {
+		if (config)
+			strcpy(manifest.config, digest_of(config));
 		json_array_foreach (layers, i, item) {
 			const char *digest = digest_of(item);
 
@@ -91,20 +97,28 @@ int image_read_manifest(const char *text, size_t length, struct image_manifest *
 	return 0;
 }
 
-static json_t *load(int directory, const char *path)
+/* NULL: it is not there, or too long. */
+static char *load_text(int directory, const char *path, size_t *ret_length)
 {
-	_cleanup_free_ char *text = NULL;
+	char *text;
 	_cleanup_close_ int fd =
 		path ? sys_openat2(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK,
 				   RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)
 		     : -1;
 	char name[64];
-	size_t length;
 
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	if (fd < 0 || read_file(AT_FDCWD, name, TEXT_MOST, &text, &length) < 0)
+	if (fd < 0 || read_file(AT_FDCWD, name, TEXT_MOST, &text, ret_length) < 0)
 		return NULL;
-	return json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
+	return text;
+}
+
+static json_t *load(int directory, const char *path)
+{
+	size_t length;
+	_cleanup_free_ char *text = load_text(directory, path, &length);
+
+	return text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL) : NULL;
 }
 
 bool image_is_saved(int saved)
@@ -118,11 +132,14 @@ bool image_is_saved(int saved)
 }
 
 int image_read_saved(int saved, struct list *ret_files, struct image_manifest *ret_manifest,
-		     struct error **ret_error)
+		     char **ret_config, struct error **ret_error)
 {
 	json_t *list = load(saved, "manifest.json"), *first = json_array_get(list, 0),
 	       *layers = json_object_get(first, "Layers");
-	json_t *config = load(saved, json_string_value(json_object_get(first, "Config"))),
+	size_t length = 0;
+	_cleanup_free_ char *text =
+		load_text(saved, json_string_value(json_object_get(first, "Config")), &length);
+	json_t *config = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL) : NULL,
 	       *digests = json_object_get(json_object_get(config, "rootfs"), "diff_ids");
 	size_t count = json_array_size(layers);
 	const char *why = json_array_size(list) != 1 ? "it holds more than one image"
@@ -142,5 +159,63 @@ int image_read_saved(int saved, struct list *ret_files, struct image_manifest *r
 		list_add(&ret_manifest->layers, digest);
 	}
 	json_decref(config);
-	return why ? wrong(list, ret_error, why) : (json_decref(list), 0);
+	if (why)
+		return wrong(list, ret_error, why);
+	*ret_config = STEAL(text);
+	json_decref(list);
+	return 0;
+}
+
+/* Of several of one name the last holds, as anywhere. */
+static void set_variable(struct list *list, const char *variable)
+{
+	size_t name = strcspn(variable, "=") + 1;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (strncmp(list->items[i], variable, name) == 0) {
+			free(list->items[i]);
+			if (!(list->items[i] = strdup(variable)))
+				abort();
+			return;
+		}
+	list_add(list, variable);
+}
+
+int image_read_config(const char *text, size_t length, struct list *ret_environment,
+		      struct error **ret_error)
+{
+	/* Neither NUL nor what is no UTF-8 gets past this. */
+	json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL),
+	       *config = json_object_get(object, "config"),
+	       *variables = json_object_get(config, "Env"), *item;
+	_cleanup_list_ struct list environment = {0};
+	size_t i, bytes = 0;
+
+	if (!json_is_object(object))
+		return wrong(object, ret_error,
+			     "its configuration is no JSON object, has a key twice, or text with "
+			     "NUL or that is not UTF-8");
+	if ((config && !json_is_null(config) && !json_is_object(config)) ||
+	    (variables && !json_is_null(variables) && !json_is_array(variables)))
+		return wrong(object, ret_error,
+			     "the variables of its configuration (config.Env) are no list");
+	if (json_array_size(variables) > VARIABLES_MOST)
+		return wrong(object, ret_error, "its configuration has more than 512 variables");
+	json_array_foreach (variables, i, item) {
+		const char *variable = json_string_value(item);
+
+		if (!variable || !strchr(variable, '=') || variable[0] == '=')
+			return wrong(object, ret_error,
+				     "a variable of its configuration (config.Env) is not "
+				     "NAME=VALUE");
+		bytes += strlen(variable) + 1;
+		if (bytes > VARIABLES_BYTES)
+			return wrong(object, ret_error,
+				     "the variables of its configuration are longer than 64 KiB");
+		set_variable(&environment, variable);
+	}
+	json_decref(object);
+	*ret_environment = environment;
+	environment = (struct list){0};
+	return 0;
 }
