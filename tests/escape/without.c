@@ -44,6 +44,7 @@ static const struct feature {
 	{"userns", SYS_unshare, 0, CLONE_NEWUSER, EPERM},
 	{"userns-full", SYS_clone3, ANY, 0, ENOSYS},
 	{"userns-full", SYS_clone, 0, CLONE_NEWUSER, ENOSPC},
+	{"userns-full", SYS_unshare, 0, CLONE_NEWUSER, ENOSPC},
 	{"namespaces", SYS_clone3, ANY, 0, ENOSYS},
 	{"namespaces", SYS_clone, 0, NAMESPACES, EPERM},
 	{"namespaces", SYS_unshare, 0, NAMESPACES, EPERM},
