@@ -385,7 +385,8 @@ static int judge_rename(const struct observer *observer, const struct spot *from
 	if (target == GUARD_CLOSED || target == GUARD_LATER)
 		return -1;
 	if (target == GUARD_HOLDER) { /* a repository of our own may get another place */
-		if (!directory && is_no_holder(to->name) && source != GUARD_HOLDER)
+		if (!directory && !S_ISLNK(from->st.st_mode) && is_no_holder(to->name) &&
+		    source != GUARD_HOLDER)
 			return to->exists && S_ISDIR(to->st.st_mode) ? -1 : 0;
 		/* A file that says where one lies is looked at where it was written. */
 		return directory && source == GUARD_HOLDER && ours &&
