@@ -130,20 +130,84 @@ bool guard_is(const char *name, const char *that)
 	return strcmp(folded, that) == 0;
 }
 
-bool guard_leads_inside(const char *text)
+bool guard_is_under(const char *path, const char *directory)
+{
+	char one[NAME_MAX + 1], other[NAME_MAX + 1], folded[NAME_MAX + 1];
+
+	for (;;) {
+		size_t length, length2;
+
+		path += strspn(path, "/");
+		directory += strspn(directory, "/");
+		length = strcspn(path, "/");
+		length2 = strcspn(directory, "/");
+		if (length2 == 0)
+			return true;
+		if (length == 0 || length > NAME_MAX || length2 > NAME_MAX)
+			return false;
+		snprintf(one, sizeof(one), "%.*s", (int)length, path);
+		snprintf(other, sizeof(other), "%.*s", (int)length2, directory);
+		guard_fold(one, folded);
+		guard_fold(other, one);
+		if (strcmp(folded, one) != 0)
+			return false;
+		path += length;
+		directory += length2;
+	}
+}
+
+/* What the kernel shows of a process; no number of one begins with 0, or has more digits. */
+static bool is_process(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > 0 && length <= 7 && name[0] != '0' && strspn(name, "0123456789") == length;
+}
+
+/* The next component, also as the most generous file system takes it; false where there is none. */
+static bool next_component(const char **text, char name[static NAME_MAX + 1],
+			   char folded[static NAME_MAX + 1])
+{
+	size_t length;
+
+	*text += strspn(*text, "/");
+	length = strcspn(*text, "/");
+	snprintf(name, NAME_MAX + 1, "%.*s", (int)MIN(length, (size_t)NAME_MAX), *text);
+	guard_fold(name, folded);
+	*text += length;
+	return length > 0;
+}
+
+bool guard_says_inside(const char *text)
 {
 	char name[NAME_MAX + 1], folded[NAME_MAX + 1];
 
-	while (*text) {
-		size_t length = strcspn(text, "/");
-
-		snprintf(name, sizeof(name), "%.*s", (int)MIN(length, (size_t)NAME_MAX), text);
-		guard_fold(name, folded);
+	while (next_component(&text, name, folded))
 		if (strncmp(folded, GUARD_INSIDE, strlen(GUARD_INSIDE)) == 0)
 			return true;
-		text += length + (text[length] == '/');
-	}
 	return false;
+}
+
+bool guard_leads_inside(const char *text)
+{
+	char name[NAME_MAX + 1], folded[NAME_MAX + 1];
+	bool away = text[0] == '/'; /* not in the link's own directory any more */
+	bool named = false, among = false;
+
+	if (guard_says_inside(text))
+		return true;
+	while (next_component(&text, name, folded)) {
+		bool up = strcmp(name, "..") == 0;
+
+		if (strcmp(name, ".") == 0)
+			continue;
+		if (among && is_process(name))
+			return true;
+		among = up ? named : away && strcmp(name, "proc") == 0;
+		named = named || !up;
+		away = true;
+	}
+	return among;
 }
 
 static bool is_one_of(const char *const *names, size_t count, const char *name)

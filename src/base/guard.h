@@ -45,13 +45,21 @@ struct guard_place {
 #define GUARD_INSIDE	   ".ward-inside"
 #define GUARD_INSIDE_TMP   GUARD_INSIDE "-tmp"
 #define GUARD_INSIDE_LAYER GUARD_INSIDE "-layer"
-/* True if the text, of a link or of a file that says where something lies, says it. */
+/* True if the text says it. */
+bool guard_says_inside(const char *text);
+/* True if a link of that text says it, or may lead to what another process sees (/proc/PID/root).
+ * No way leads there, by however many links and however directories are moved, but by a text that
+ * leads to /proc itself, or on from there: one that says `proc`, or `..` after a name, at its end
+ * or before a number. */
 bool guard_leads_inside(const char *text);
 /* The name as the most generous file system takes it: some fold letters, leave out characters that
  * nobody sees, or a dot at the end. */
 void guard_fold(const char *name, char folded[static NAME_MAX + 1]);
 /* Whether it is that name, which is written in small letters. */
 bool guard_is(const char *name, const char *that);
+
+/* path_is_under() as such a file system takes it. */
+bool guard_is_under(const char *path, const char *directory);
 
 /* What the name is in a directory that stands there. */
 enum guard guard_of(const struct guard_place *place, const char *name);

@@ -264,6 +264,12 @@ int argument(const struct seccomp_notif *call, int index, int otherwise);
 /* The mask of the caller, for as long as something is made for it. */
 mode_t take_umask(const struct seccomp_notif *call);
 extern const char rule_guarded[], rule_native[];
+/* Why no link may come to lie at the path, NULL: it may. target: what it says, NULL where it was
+ * there. */
+const char *link_rule(struct observer *observer, const char *path, const char *target);
+/* Why what has this mode may not be moved: a link, or a directory that holds one, or that says
+ * where the files of a repository lie. */
+const char *moved_rule(struct observer *observer, mode_t mode, const char *from, const char *to);
 /* The name, about to be made, is one of two that make a directory a repository, and the other is
  * there. True if that may not be, and the call is answered. */
 bool may_not_become_repository(struct observer *observer, const struct seccomp_notif *call,

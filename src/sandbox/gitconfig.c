@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum test {
 	ANY,	  /* text that git only shows or compares */
@@ -167,23 +168,35 @@ static char first_of(const char *text)
 	return text[0];
 }
 
+/* A path, or a URL of one. */
+static bool is_local(const char *value)
+{
+	const char *scheme = strstr(value, "://");
+
+	if (scheme)
+		return strncasecmp(value, "file:", 5) == 0;
+	return value[strcspn(value, ":/")] != ':';
+}
+
 /* A repository at a path of this machine runs its own hooks on a push. What lies in the workspace
  * is guarded; where no name is, none may lead. In a URL %2e is a dot. */
 static bool leads_inside(const char *value)
 {
-	_cleanup_free_ char *path = strdup(value);
-	char *to = path;
+	_cleanup_free_ char *path = NULL;
+	char *to;
 
-	if (!path)
+	if (asprintf(&path, "%s/.git", value) < 0)
 		abort();
+	to = path;
 	for (const char *at = value; *at; at++) {
 		char c = first_of(at);
 
 		*to++ = c ? c : *at; /* nothing is written by %00 */
 		at += c && c != *at ? 2 : 0;
 	}
-	*to = '\0';
-	return guard_leads_inside(value) || guard_leads_inside(path);
+	strcpy(to, "/.git");
+	return guard_says_inside(value) || guard_says_inside(path) ||
+	       (is_local(value) && guard_leads_inside(path));
 }
 
 /* Neither a program's options in the place of a host or path... */

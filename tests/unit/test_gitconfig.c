@@ -54,6 +54,8 @@ static void what_git_writes_by_itself_gets_in(void **state)
 		"[remote \"o\"]\n\turl = git@host.example:a/b.git\n\tpushurl = ssh://git@h:22/x\n");
 	expect_in("[remote \"o\"]\n\turl = ../other\n\turl = /srv/a:b\n\turl = C:/x\n\turl = "
 		  "[::1]:x\n");
+	expect_in("[remote \"o\"]\n\turl = https://host.example/proc\n\turl = "
+		  "ssh://host.example/proc/17\n\turl = git@host.example:proc\n\turl = /srv/proc\n");
 	expect_in("[user]\n\tname = J\xc3\xbcrgen \xe6\x97\xa5\n\temail = <j@h.example>\n");
 	expect_in("[submodule \"lib/x\"]\n\turl = file:///srv/x\n\tactive = true\n\tupdate = "
 		  "rebase\n");
@@ -238,6 +240,8 @@ static void a_setting_cannot_hide_in_odd_text(void **state)
 static void an_address_that_is_a_program_stays_out(void **state)
 {
 	static const char *const addresses[] = {"ext::sh -c x",
+						"/proc/17/root/tmp/x",
+						"file:///pr%6fc/17/root/tmp/x",
 						"fd::7",
 						"hg::https://h/",
 						"any://h/x",

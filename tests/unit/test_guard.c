@@ -102,12 +102,57 @@ static void the_longest_name_is_looked_at_to_its_end(void **state)
 	assert_int_equal(strlen(folded), NAME_MAX);
 }
 
+static void a_link_leads_to_no_other_process_s_view(void **state)
+{
+	static const char *const bad[] = {
+		"/proc",
+		"//proc/.",
+		"../proc",
+		"a/proc/",
+		"/proc/1/root",
+		"./a/../17/root",
+		"a/..",
+		"/usr/..",
+		"/proc/4194304",
+		"../../proc/12/cwd",
+		"/x/.Ward-Inside-tmp/y",
+		"/proc/self/..",
+	};
+	static const char *const good[] = {
+		"proc",
+		"proc/1",
+		"/proc/self/mounts",
+		"../proc/main.c",
+		"../..",
+		"..",
+		"../17",
+		"a/17/root",
+		"/proc/cpuinfo",
+		"/proc/12345678/root",
+		"/proc/017",
+		"a/../b",
+		"/",
+		"",
+		"process/1",
+		"a/../b/17",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		if (!guard_leads_inside(bad[i]))
+			fail_msg("%s", bad[i]);
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+		if (guard_leads_inside(good[i]))
+			fail_msg("%s", good[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_path_is_what_the_table_says),
 		cmocka_unit_test(a_directory_moves_only_to_where_the_same_names_are_guarded),
 		cmocka_unit_test(the_longest_name_is_looked_at_to_its_end),
+		cmocka_unit_test(a_link_leads_to_no_other_process_s_view),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,17 +191,29 @@ static void serve_moved(struct observer *observer, const struct seccomp_notif *c
 {
 	static struct meant from, to;
 	bool renames = trap->kind == TRAP_RENAME;
+	const char *rule = NULL;
+	char target[PATH_MAX];
 	int r = renames ? find(call, trap->directory, trap->path, &from) : 0;
 
 	if (r == 0)
 		r = find(call, trap->path2 >= 0 ? trap->directory2 : trap->directory,
 			 trap->path2 >= 0 ? trap->path2 : trap->path, &to);
+	if (r == 0 && trap->kind == TRAP_SYMLINK)
+		r = caller_text((pid_t)call->pid, call->data.args[0], target, sizeof(target));
 	if (r < 0) {
 		answer(observer, call->id, -r);
 		return;
 	}
 	if (refuses(observer, call, trap, &to, true))
 		return;
+	if (renames && from.exists)
+		rule = moved_rule(observer, from.st.st_mode, from.path, to.path);
+	else if (trap->kind == TRAP_SYMLINK || trap->kind == TRAP_LINK)
+		rule = link_rule(observer, to.path, trap->kind == TRAP_SYMLINK ? target : NULL);
+	if (rule) {
+		refuse(observer, call, trap, "write", to.path, rule, EACCES);
+		return;
+	}
 	if (renames && refuses(observer, call, trap, &from, false))
 		return;
 	if (renames && (!from.exists || S_ISDIR(from.st.st_mode)) &&

@@ -395,6 +395,14 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 		guard = GUARD_LATER;
 	if (guard == GUARD_LATER && found->exists && !hold_is_looked_at(observer, found))
 		guard = GUARD_CLOSED;
+	if (guard == GUARD_LATER && guard_is(path_last(found->path), "commondir")) {
+		char directory[PATH_MAX];
+
+		strcpy(directory, found->path);
+		*strrchr(directory, '/') = '\0';
+		if (worktree_is_taken_from_above(directory))
+			guard = GUARD_CLOSED;
+	}
 	if (tried && (guard == GUARD_CLOSED || guard == GUARD_CONFIG || guard == GUARD_HOLDER)) {
 		refuse_file(observer, call, trap, "write", found->path, /* tree= */ false,
 			    rule_guarded, EACCES);

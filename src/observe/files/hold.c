@@ -28,7 +28,7 @@ enum {
 };
 
 /* Others on the same file system tell each other by a counter in a shared file. */
-static volatile uint64_t *join_company(const char *path, const char *tree)
+static volatile uint64_t *join_company(const char *path, const char *tree, int *ret_fd)
 {
 	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	struct stat st;
@@ -37,7 +37,10 @@ static volatile uint64_t *join_company(const char *path, const char *tree)
 	if (fd < 0 || ftruncate(fd, COMPANY * sizeof(*slots)) < 0 || stat(tree, &st) < 0)
 		return NULL;
 	slots = mmap(NULL, COMPANY * sizeof(*slots), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	return slots == MAP_FAILED ? NULL : &slots[st.st_dev % COMPANY];
+	if (slots == MAP_FAILED)
+		return NULL;
+	*ret_fd = STEAL_FD(fd);
+	return &slots[st.st_dev % COMPANY];
 }
 
 void hold_begin(struct observer *observer)
@@ -47,7 +50,8 @@ void hold_begin(struct observer *observer)
 
 	if (!observed->guarded || observed->guarded->count == 0)
 		return;
-	holding->company = join_company(observed->company, observed->guarded->items[0]);
+	holding->company =
+		join_company(observed->company, observed->guarded->items[0], &holding->company_fd);
 	if (holding->company)
 		holding->company_before = *holding->company;
 	/* Where no mount holds what is there already, or nobody would tell us what he makes,
@@ -57,9 +61,12 @@ void hold_begin(struct observer *observer)
 
 void hold_done(struct holding *holding)
 {
-	if (holding->company) /* the slot lies on the one page there is */
+	if (holding->company) { /* the slot lies on the one page there is */
 		munmap((void *)((uintptr_t)holding->company & ~(uintptr_t)4095),
 		       COMPANY * sizeof(uint64_t));
+		close_fd(&holding->company_fd);
+	}
+	worktrees_done(&holding->worktrees);
 	for (size_t i = 0; i < holding->later_count; i++) {
 		close_fd(&holding->later[i].parent);
 		free(holding->later[i].path);
@@ -89,7 +96,7 @@ static const char *find_tree(const struct observer *observer, const char *path, 
 
 /* What is named itself, or lies in what is named, is meant: `--write .git/hooks`. So only what lies
  * below the innermost tree counts. */
-static const char *tree_of(const struct observer *observer, const char *path)
+const char *hold_tree(const struct observer *observer, const char *path)
 {
 	return find_tree(observer, path, /* innermost= */ true);
 }
@@ -143,33 +150,6 @@ static enum guard judge_by_neighbours(const char *top, const char *path)
 		&(struct guard_place){.ground = in_hooks ? GROUND_HOOKS : GROUND_REPOSITORY}, name);
 }
 
-/* Component by component, as the most generous file system takes names. */
-static bool is_under_folded(const char *path, const char *directory)
-{
-	char one[NAME_MAX + 1], other[NAME_MAX + 1], folded[NAME_MAX + 1];
-
-	for (;;) {
-		size_t length, length2;
-
-		path += strspn(path, "/");
-		directory += strspn(directory, "/");
-		length = strcspn(path, "/");
-		length2 = strcspn(directory, "/");
-		if (length2 == 0)
-			return true;
-		if (length == 0 || length > NAME_MAX || length2 > NAME_MAX)
-			return false;
-		snprintf(one, sizeof(one), "%.*s", (int)length, path);
-		snprintf(other, sizeof(other), "%.*s", (int)length2, directory);
-		guard_fold(one, folded);
-		guard_fold(other, one);
-		if (strcmp(folded, one) != 0)
-			return false;
-		path += length;
-		directory += length2;
-	}
-}
-
 /* What a rule closes within the tree, by a plain path. What was there at the start is held by a
  * mount; what was not must not come into being. */
 static bool is_closed_in(const char *tree, const char *closed)
@@ -183,7 +163,7 @@ static bool is_closed_by_rule(const struct observer *observer, const char *tree,
 	const struct list *never = observer->observed->never;
 
 	for (size_t i = 0; never && i < never->count; i++)
-		if (is_closed_in(tree, never->items[i]) && is_under_folded(path, never->items[i]))
+		if (is_closed_in(tree, never->items[i]) && guard_is_under(path, never->items[i]))
 			return true;
 	return false;
 }
@@ -191,17 +171,17 @@ static bool is_closed_by_rule(const struct observer *observer, const char *tree,
 bool hold_closes_below(const struct observer *observer, const char *path)
 {
 	const struct list *never = observer->observed->never;
-	const char *tree = tree_of(observer, path);
+	const char *tree = hold_tree(observer, path);
 
 	for (size_t i = 0; tree && never && i < never->count; i++)
-		if (is_closed_in(tree, never->items[i]) && is_under_folded(never->items[i], path))
+		if (is_closed_in(tree, never->items[i]) && guard_is_under(never->items[i], path))
 			return true;
 	return false;
 }
 
 enum guard hold_judge(const struct observer *observer, const char *path)
 {
-	const char *top = tree_of(observer, path);
+	const char *top = hold_tree(observer, path);
 	struct guard_place parent;
 	enum guard guard;
 
@@ -227,14 +207,14 @@ enum guard hold_judge(const struct observer *observer, const char *path)
 
 bool hold_is_held(const struct observer *observer, const char *directory)
 {
-	const char *top = tree_of(observer, directory);
+	const char *top = hold_tree(observer, directory);
 
 	return top && guard_ground_of(top, directory).ground == GROUND_REPOSITORY;
 }
 
 bool hold_may_move(const struct observer *observer, const char *from, const char *to)
 {
-	const char *top = tree_of(observer, from), *top2 = tree_of(observer, to);
+	const char *top = hold_tree(observer, from), *top2 = hold_tree(observer, to);
 	struct guard_place place = {.ground = GROUND_PLAIN}, place2 = place;
 
 	if (top)
@@ -277,7 +257,7 @@ void hold_made(struct observer *observer, int parent, const char *name)
 bool hold_is_ours(const struct observer *observer, const char *path)
 {
 	const struct holding *holding = &observer->holding;
-	const char *top = tree_of(observer, path);
+	const char *top = hold_tree(observer, path);
 	char part[PATH_MAX];
 	struct stat st;
 
@@ -333,7 +313,7 @@ bool hold_is_looked_at(const struct observer *observer, const struct found *foun
 
 bool hold_guards(const struct observer *observer, const char *path)
 {
-	return tree_of(observer, path) != NULL;
+	return hold_tree(observer, path) != NULL;
 }
 
 /* In a holder of any kind, at any depth, whether it was asked for by name or not. */
@@ -357,7 +337,7 @@ static bool is_in_holder(const struct observer *observer, const char *path)
 
 bool hold_is_named(const struct observer *observer, const char *path)
 {
-	const char *tree = tree_of(observer, path);
+	const char *tree = hold_tree(observer, path);
 	struct stat st;
 
 	return tree && strcmp(tree, path) == 0 && is_in_holder(observer, path) &&
@@ -410,9 +390,7 @@ int hold_open_parent(const struct observer *observer, const char *path, int like
 	return fd;
 }
 
-/* A regular file's text; *ret_text is NULL where there is none. -errno. */
-static int read_text(int parent, const char *name, size_t limit, char **ret_text,
-		     size_t *ret_length)
+int hold_read_text(int parent, const char *name, size_t limit, char **ret_text, size_t *ret_length)
 {
 	_cleanup_close_ int fd =
 		openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -434,21 +412,11 @@ struct repository {
 	char directory[PATH_MAX];
 };
 
-/* Repositories that say where their files lie. A submodule's: in the same workspace, never
- * elsewhere. One that lies apart and keeps copies of the workspace, as OpenCode's do: all of it. In
- * the workspace none may say so: whoever came by its directory would work on the workspace. */
 static bool may_be_worktree(const char *value, void *data)
 {
 	const struct repository *repository = data;
-	const struct list *trees = repository->observer->observed->guarded;
-	const char *directory = repository->directory;
-	_cleanup_free_ char *path = path_resolve(directory, NULL, value);
-	const char *git = strstr(directory, "/.git/modules/");
 
-	if (git)
-		return strncmp(path, directory, (size_t)(git - directory) + 1) == 0 &&
-		       !strstr(path, "/.git/");
-	return trees && list_has(trees, value) && !path_is_under(directory, value);
+	return worktree_may_be(repository->observer, repository->directory, value);
 }
 
 static int check_config(const struct observer *observer, int parent, const char *text,
@@ -465,6 +433,10 @@ static int check_config(const struct observer *observer, int parent, const char 
 	got = readlink(link, repository.directory, sizeof(repository.directory) - 1);
 	repository.directory[MAX(got, 0)] = '\0';
 	r = git_config_check(before ? before : "", before_length, text, length, &place, key);
+	if (r == 0 && worktree_is_taken_twice(repository.directory, text, length)) {
+		strcpy(key, "core.worktree with extensions.worktreeConfig");
+		r = -EACCES;
+	}
 	if (r < 0)
 		snprintf(why, 300, "protected: git configuration, %s", key);
 	return r < 0 ? -EACCES : 0;
@@ -486,20 +458,23 @@ static int replace_by_copy(int parent, const char *name, const char *text, size_
 	return write_all(fd, text, length);
 }
 
-int hold_install_config(const struct observer *observer, int parent, const char *name,
-			const char *config, mode_t mode, int seen, char why[static 300])
+int hold_install_config(struct observer *observer, int parent, const char *name, const char *config,
+			mode_t mode, int seen, char why[static 300])
 {
+	_cleanup_worktrees_ struct observer *locked = worktrees_lock(observer, /* alone= */ true);
 	_cleanup_free_ char *text = NULL, *before = NULL;
 	size_t length, before_length;
 	int r;
 
-	r = read_text(parent, name, GIT_CONFIG_LIMIT, &text, &length);
+	r = hold_read_text(parent, name, GIT_CONFIG_LIMIT, &text, &length);
 	if (r == 0)
-		r = read_text(parent, config, GIT_CONFIG_LIMIT, &before, &before_length);
+		r = hold_read_text(parent, config, GIT_CONFIG_LIMIT, &before, &before_length);
 	if (r == 0 && seen >= 0)
 		r = text_restore(seen, before, before_length, &text, &length);
 	if (r == 0 || r == -EINVAL) /* which says where it cannot be read */
 		r = check_config(observer, parent, text, length, before, before_length, why);
+	if (r == 0)
+		worktrees_may_change(observer, text);
 	if (r == 0 && seen >= 0) {
 		r = text_install(seen, parent, config, before, before_length, text, length);
 		return r == 0 && unlinkat(parent, name, 0) < 0 ? -errno : r;
@@ -518,12 +493,12 @@ int hold_install_settings(struct observer *observer, int parent, const char *nam
 	_cleanup_free_ char *text = NULL, *before = NULL, *installed = NULL, *line = NULL;
 	const char *restored = NULL;
 	size_t length, before_length;
-	int r = read_text(parent, name, AGENT_CONFIG_LIMIT, &text, &length);
+	int r = hold_read_text(parent, name, AGENT_CONFIG_LIMIT, &text, &length);
 
 	if (r == 0 && !text)
 		r = -ENOENT;
 	if (r == 0)
-		r = read_text(parent, settings, AGENT_CONFIG_LIMIT, &before, &before_length);
+		r = hold_read_text(parent, settings, AGENT_CONFIG_LIMIT, &before, &before_length);
 	if (r == 0)
 		r = agent_config_settle(before, before_length, text, length, &installed, &restored);
 	/* The writer may still hold the file open: what was looked at is what is installed. */
@@ -584,7 +559,7 @@ int hold_adopt(struct observer *observer, const char *directory, char why[static
 		_cleanup_free_ char *text = NULL;
 		size_t length;
 
-		r = read_text(fd, configs[i], GIT_CONFIG_LIMIT, &text, &length);
+		r = hold_read_text(fd, configs[i], GIT_CONFIG_LIMIT, &text, &length);
 		if (r < 0 || !text)
 			continue;
 		r = check_config(observer, fd, text, length, NULL, 0, why);
@@ -621,7 +596,7 @@ static bool leads_to_repository(const struct observer *observer, const char *dir
 		return false;
 	if (!realpath(path, real))
 		return false; /* nowhere yet: what is made there later nobody would look at */
-	top = tree_of(observer, real);
+	top = hold_tree(observer, real);
 	if (!top)
 		return false;
 	guard_path(top, real, &parent);
@@ -646,6 +621,8 @@ static bool is_in_order(const struct observer *observer, const struct later *lat
 		return false;
 	if (length == 0)
 		return true;
+	if (guard_is(later->name, "commondir") && worktree_is_taken_from_above(directory))
+		return false;
 	if (guard_is(later->name, "commondir"))
 		return strcmp(text, "../..\n") == 0 || strcmp(text, "../..") == 0;
 	return leads_to_repository(observer, directory, text, length);
@@ -710,7 +687,7 @@ static void settle(struct observer *observer, int directory, const char *path)
 	for (size_t i = 0; i < ELEMENTS(configs); i++) {
 		_cleanup_free_ char *text = NULL, *name = NULL;
 		size_t length;
-		int r = read_text(directory, configs[i], GIT_CONFIG_LIMIT, &text, &length);
+		int r = hold_read_text(directory, configs[i], GIT_CONFIG_LIMIT, &text, &length);
 
 		if (r == 0 && !text)
 			continue;

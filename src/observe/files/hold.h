@@ -10,6 +10,7 @@
 
 #include "../../base/list.h"
 #include "../../base/guard.h"
+#include "worktrees.h"
 #include <limits.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -37,6 +38,8 @@ struct holding {
 	size_t half_count;
 	volatile uint64_t *company; /* holders made by all runs on this file system */
 	uint64_t company_before;
+	int company_fd; /* where there is one */
+	struct worktrees worktrees;
 	struct list lines; /* what was done in the end, for a person */
 };
 
@@ -60,6 +63,8 @@ int hold_look_later(struct observer *observer, int parent, const char *name, con
 /* True if the file is one of these already. */
 struct found;
 bool hold_is_looked_at(const struct observer *observer, const struct found *found);
+/* The innermost tree that is guarded and that the path lies in; NULL: none. */
+const char *hold_tree(const struct observer *observer, const char *path);
 /* True if the path lies in a tree that is guarded. */
 bool hold_guards(const struct observer *observer, const char *path);
 /* True for a file that was itself named to be writable, in a holder. */
@@ -94,5 +99,7 @@ int hold_install_settings(struct observer *observer, int parent, const char *nam
 /* Installs parent/name as the configuration beside it: by a copy that nobody else has open, if
  * everything in it may be set unasked. text: the one that is seen inside in its place, else -1. 0,
  * -EACCES with the key that may not, or -errno. */
-int hold_install_config(const struct observer *observer, int parent, const char *name,
-			const char *config, mode_t mode, int text, char why[static 300]);
+int hold_install_config(struct observer *observer, int parent, const char *name, const char *config,
+			mode_t mode, int text, char why[static 300]);
+/* A regular file's text; *ret_text is NULL where there is none. -errno. */
+int hold_read_text(int parent, const char *name, size_t limit, char **ret_text, size_t *ret_length);

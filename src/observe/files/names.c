@@ -21,6 +21,8 @@
 #include <sys/syscall.h>
 
 const char rule_guarded[] = "protected: a name that runs programs outside the sandbox";
+static const char rule_inside[] = "protected: a link to where no name is guarded";
+static const char rule_worktree[] = "protected: a repository says that its files lie there";
 
 static bool is_mount_point(const struct spot *spot)
 {
@@ -177,11 +179,24 @@ static int make(const struct seccomp_notif *call, const struct trap *trap, int p
 	return r;
 }
 
+const char *link_rule(struct observer *observer, const char *path, const char *target)
+{
+	if (permit_refuses_link(observer, path))
+		return rule_guarded;
+	if (!hold_guards(observer, path))
+		return NULL;
+	if (target && guard_leads_inside(target))
+		return rule_inside;
+	return worktrees_refuse(observer, path, NULL) ? rule_worktree : NULL;
+}
+
 static void serve_make(struct observer *observer, const struct seccomp_notif *call,
 		       const struct trap *trap)
 {
 	_cleanup_close_ int parent = -1, opened = -1;
+	_cleanup_worktrees_ struct observer *locked = NULL;
 	bool directory = trap->number == SYS_mkdir || trap->number == SYS_mkdirat;
+	const char *rule = NULL;
 	char target[PATH_MAX];
 	enum guard guard;
 	struct spot spot;
@@ -208,12 +223,12 @@ static void serve_make(struct observer *observer, const struct seccomp_notif *ca
 		return;
 	}
 	guard = hold_judge(observer, spot.path);
-	if (trap->kind == TRAP_SYMLINK &&
-	    (permit_refuses_link(observer, spot.path) ||
-	     (hold_guards(observer, spot.path) && guard_leads_inside(target))))
-		guard = GUARD_CLOSED;
-	if (guard >= GUARD_CONFIG || (guard == GUARD_HOLDER && !directory)) {
-		refuse_guarded(observer, call, trap, spot.path, NULL);
+	if (trap->kind == TRAP_SYMLINK) {
+		locked = worktrees_lock(observer, /* alone= */ false);
+		rule = link_rule(observer, spot.path, target);
+	}
+	if (rule || guard >= GUARD_CONFIG || (guard == GUARD_HOLDER && !directory)) {
+		refuse_guarded(observer, call, trap, spot.path, rule);
 		return;
 	}
 	if (guard == GUARD_HOLDER)
@@ -358,6 +373,17 @@ bool is_no_holder(const char *name)
 	return !guard_is(name, ".git") && !guard_is(name, "hooks");
 }
 
+const char *moved_rule(struct observer *observer, mode_t mode, const char *from, const char *to)
+{
+	if (S_ISLNK(mode))
+		return link_rule(observer, to, /* target= */ NULL);
+	if (!S_ISDIR(mode))
+		return NULL;
+	return worktrees_are_said_in(observer, from) || worktrees_refuse(observer, to, from)
+		       ? rule_worktree
+		       : NULL;
+}
+
 /* What a rename may do where one of its ends is guarded. 0: go on; 1: by a checked copy; -1:
  * refused. */
 static int judge_rename(const struct observer *observer, const struct spot *from, enum guard source,
@@ -386,7 +412,8 @@ static int judge_rename(const struct observer *observer, const struct spot *from
 	if (target == GUARD_CLOSED || target == GUARD_LATER)
 		return -1;
 	if (target == GUARD_HOLDER) { /* a repository of our own may get another place */
-		if (!directory && is_no_holder(to->name) && source != GUARD_HOLDER)
+		if (!directory && !S_ISLNK(from->st.st_mode) && is_no_holder(to->name) &&
+		    source != GUARD_HOLDER)
 			return to->exists && S_ISDIR(to->st.st_mode) ? -1 : 0;
 		/* A file that says where one lies is looked at where it was written. */
 		return directory && source == GUARD_HOLDER && ours &&
@@ -489,8 +516,10 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 			 const struct trap *trap)
 {
 	_cleanup_close_ int parent = -1, parent2 = -1;
+	_cleanup_worktrees_ struct observer *locked = NULL;
 	unsigned flags = trap->flags >= 0 ? (unsigned)call->data.args[trap->flags] : 0;
 	enum guard source, target;
+	const char *rule = NULL;
 	struct spot from, to;
 	char why[300] = "";
 	int r, text;
@@ -555,11 +584,20 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 		return;
 	}
 	r = judge_rename(observer, &from, source, &to, target, flags);
-	if ((S_ISDIR(from.st.st_mode) &&
-	     (hold_closes_below(observer, to.path) ||
-	      (to.granted && permit_refuses_directory(observer, to.path)))) ||
-	    (S_ISLNK(from.st.st_mode) && permit_refuses_link(observer, to.path)))
+	if (S_ISDIR(from.st.st_mode) &&
+	    (hold_closes_below(observer, to.path) ||
+	     (to.granted && permit_refuses_directory(observer, to.path))))
 		r = -1;
+	if (r == 0) {
+		locked = worktrees_lock(observer, /* alone= */ false);
+		rule = moved_rule(observer, from.st.st_mode, from.path, to.path);
+		if (!rule && flags & RENAME_EXCHANGE)
+			rule = moved_rule(observer, to.st.st_mode, to.path, from.path);
+	}
+	if (rule) {
+		refuse_guarded(observer, call, trap, to.path, rule);
+		return;
+	}
 	if (r < 0) {
 		refuse_guarded(observer, call, trap,
 			       target >= GUARD_CONFIG || target == GUARD_HOLDER ? to.path
@@ -650,7 +688,9 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 		       const struct trap *trap)
 {
 	_cleanup_close_ int parent = -1, fd = -1;
+	_cleanup_worktrees_ struct observer *locked = NULL;
 	int flags = trap->flags >= 0 ? (int)call->data.args[trap->flags] : 0;
+	const char *refused = NULL;
 	char text[PATH_MAX];
 	const char *rule = "default: no second name for what cannot be written";
 	enum guard target, source;
@@ -715,8 +755,12 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 	}
 	target = hold_judge(observer, spot.path);
 	source = hold_judge(observer, found.path);
-	if (target >= GUARD_CONFIG || target == GUARD_HOLDER) {
-		refuse_guarded(observer, call, trap, spot.path, NULL);
+	if (S_ISLNK(found.st.st_mode)) {
+		locked = worktrees_lock(observer, /* alone= */ false);
+		refused = link_rule(observer, spot.path, /* target= */ NULL);
+	}
+	if (refused || target >= GUARD_CONFIG || target == GUARD_HOLDER) {
+		refuse_guarded(observer, call, trap, spot.path, refused);
 		return;
 	}
 	/* A second name would be a way round the first. */
