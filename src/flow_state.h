@@ -145,6 +145,10 @@ struct flow {
 	struct list environment; /* of one with a root of its own */
 };
 
+/* flow_conclude.c */
+
+void flow_conclude(struct flow *flow, const struct outcome *outcome);
+
 /* flow_container.c */
 /* What is seen outside the mounts is not the host's. */
 bool flow_has_own_root(const struct flow *flow);
