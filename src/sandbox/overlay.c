@@ -178,10 +178,11 @@ static bool holds_something(const struct sandbox *sandbox, int slot, size_t numb
 			       sandbox->caches->items[number] + strlen(sandbox->cache_home) + 1,
 			       /* mode= */ 0),
 	    directory = upper < 0 ? -1 : openat(upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const bool is_file = upper < 0 && errno == ENOTDIR; /* some caches are one file */
 	char entries[1024] __attribute__((aligned(8)));
 	/* Two have no names of their own, and nobody's is as short as theirs. */
-	bool holds = directory >= 0 &&
-		     syscall(SYS_getdents64, directory, entries, sizeof(entries)) > 2 * 24;
+	bool holds = is_file || (directory >= 0 && syscall(SYS_getdents64, directory, entries,
+							   sizeof(entries)) > 2 * 24);
 
 	close_fd(&directory);
 	close_fd(&upper);
