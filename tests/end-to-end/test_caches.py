@@ -454,3 +454,10 @@ def test_ccache_keeps_what_it_compiled(untouched):
     tool(untouched, 'ccache', 'gcc', '-c', 'a.c')
     tool(untouched, 'ccache', 'gcc', '-c', 'a.c')
     assert 'Hits' in tool(untouched, 'ccache', '-s')
+
+
+def test_who_only_reads_sees_what_was_kept_and_gets_no_layer_where_nothing_was(untouched):
+    assert untouched.sh('echo kept > ~/.npm/new').code == 0
+    assert untouched.run('cat', untouched.home / '.npm/new').out == 'kept\n'
+    mounts = untouched.run('cat', '/proc/self/mountinfo').out
+    assert f'{untouched.home}/.npm ' in mounts and f'{untouched.home}/.cache ' not in mounts, mounts
