@@ -472,6 +472,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 			    flow->streams.output[1] ? &flow->streams.output[1]->from : NULL,
 			    &flow->entry.terminal},
 		.closed_proc = flow->entry.walls & WALL_BIT(WALL_PROC) && flow->identity.uid == 0,
+		.covers = (flow->entry.walls & masked) == masked,
 		.own_mounts = flow->masks.guarded && (flow->entry.walls & masked) == masked,
 		.company = flow->company,
 		.quarantine = flow->quarantine,

@@ -315,6 +315,7 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 	observer->never_places = never_new();
 	observer->dial_timer = observer->terms.timer = observer->lent_epoll = -1;
 	observer->tie.timer = -1;
+	pointers_begin(&observer->holding.pointers);
 	observer->epoll = epoll_create1(EPOLL_CLOEXEC);
 	observer->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	observer->resolver = resolver_new();
@@ -450,7 +451,7 @@ void observer_serve(struct observer *observer)
 				   !lookup_serve(observer->lookup, fd, events[i].events) &&
 				   !relay_serve(observer->relay, fd, events[i].events) &&
 				   !renewal_serve(observer->renewal, fd) &&
-				   !seal_serve(observer, fd)) {
+				   !pointers_serve(observer, fd) && !seal_serve(observer, fd)) {
 				waiting = true;
 			}
 		}

@@ -92,6 +92,7 @@ struct observed {
 				       what is masked or held read-only in it */
 	const struct list *guarded; /* trees in which names that run programs are guarded; NULL:
 				       none */
+	bool covers;		    /* what the sandbox has masks of its own on is there */
 	bool own_mounts;	    /* guarded names that were there are held by mounts */
 	const char *company;	    /* a file that all runs of this user share */
 	const char *quarantine;	    /* a directory to be made for what must not stay */

@@ -284,6 +284,11 @@ void serve_names_of_files(struct observer *observer, const struct seccomp_notif 
 void perform_open(struct observer *observer, const struct seccomp_notif *call,
 		  const struct trap *trap, uint64_t flags, const struct found *found,
 		  enum guard guard);
+/* The same of a file that says where a repository lies: its draft is handed in. */
+void perform_draft(struct observer *observer, const struct seccomp_notif *call, uint64_t flags,
+		   bool existed, struct pointer *pointer);
+/* The mode of what an open makes, for its caller. */
+mode_t creation_mode(const struct seccomp_notif *call, const struct trap *trap);
 /* A new file at a plain path on ordinary ground, looked up and made in one step; false: nothing was
  * done. */
 bool perform_new(struct observer *observer, const struct seccomp_notif *call,

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from support import PATIENCE
+from support import PATIENCE, wait_until
 from test_programs import works
 
 IDENTITY = 'git config user.name N; git config user.email n@example.org; '
@@ -120,6 +120,58 @@ def test_a_pointer_to_elsewhere_goes_to_quarantine(ward):
     assert result['stdout'] == 'gitdir: /tmp/evil\n'
     assert not (ward.work / 'plain/.git').exists()
     assert [line for line in result['sandbox_warnings'] if 'would have run programs' in line and 'moved to' in line]
+
+
+def test_a_worktree_made_inside_is_used_outside_while_the_run_goes_on(plain):
+    """What says where it lies is a draft inside, and the file itself as soon as somebody has closed that."""
+    plain.allow('git worktree')
+    other = plain.popen('run', '--', 'sh', '-c', f"""git init -q -b main main; cd main; {IDENTITY} git commit -q --allow-empty -m one
+        git worktree add -q ../tree; git worktree add -q ../gone; git worktree remove ../gone; git -C ../tree status --porcelain; cat ../tree/.git
+        chmod 640 ../tree/.git; mv ../tree ../moved; mv ../moved ../tree; touch ../made; until [ -e ../over ]; do sleep 0.02; done
+        echo 'gitdir: elsewhere' >../tree/.git; cat ../tree/.git; printf 'gitdir: %s/.git/worktrees/tree' "$PWD" >../tree/.git""")
+    made = plain.work / 'tree/.git'
+    try:
+        assert wait_until(lambda: (plain.work / 'made').exists())
+        assert made.read_text() == f'gitdir: {plain.work}/main/.git/worktrees/tree\n'
+        assert outside(plain, '-C', 'tree', 'log', '--format=%s') == 'one\n'
+        assert not (plain.work / 'gone').exists()
+    finally:
+        (plain.work / 'over').touch()
+        out = other.communicate(timeout=PATIENCE)[0].decode()
+    assert out == f'gitdir: {plain.work}/main/.git/worktrees/tree\ngitdir: elsewhere\n'
+    assert made.read_text() == f'gitdir: {plain.work}/main/.git/worktrees/tree'
+    assert made.stat().st_mode & 0o777 == 0o640
+    assert (plain.work / 'main/.git/worktrees/tree/commondir').read_text() == '../..\n'
+
+
+def test_a_file_that_says_where_a_repository_lies_is_made_as_asked(ward):
+    script = """
+import os, stat
+os.umask(0o027)
+os.mkdir('place')
+fd = os.open('place/.git', os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o466)
+assert stat.S_IMODE(os.fstat(fd).st_mode) == 0o440, oct(os.fstat(fd).st_mode)
+os.write(fd, b'x' * 100)
+os.close(fd)
+try:
+    os.open('place/.git', os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+except FileExistsError:
+    pass
+os.chmod('place/.git', 0o600)
+fd = os.open('place/.git', os.O_RDWR | os.O_APPEND)
+assert os.read(fd, 200) == b'x' * 100
+try:
+    while True:
+        os.write(fd, b'y' * 4096)
+except OSError as error:
+    assert error.errno in (28, 122), error
+os.close(fd)
+os.unlink('place/.git')
+os.mkdir('place/.git')
+"""
+    result = ward.result('--', 'python3', '-c', script)
+    assert result['exit_code'] == 0, result['stderr']
+    assert (ward.work / 'place/.git').is_dir()
 
 
 def test_two_runs_on_one_workspace(ward):

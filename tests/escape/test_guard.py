@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import HERE, IDENTITIES, PATIENCE, REFUSED, SUCCEEDED, sooner_or_later
+from conftest import HERE, IDENTITIES, PATIENCE, REFUSED, SUCCEEDED, sooner_or_later, wait_until
 
 NAMES = [(program, line.split('"')[1]) for program in ("guard", "guard_ground", "guard_pointers")
          for line in (HERE / f"{program}.c").read_text().splitlines() if line.startswith('\t{"')]
@@ -124,6 +124,44 @@ def test_no_file_system_makes_names_past_the_guard(make_place, off):
         pytest.skip("no btrfs here: " + said)
     assert code == 0, said
     assert harmed.exists() == bool(off), said
+
+
+# What a command writes that says where a repository lies, in a directory where a person then uses git. TMP is ward's own name of the
+# run's /tmp. (By /proc/PID/root git itself goes to its own: it follows links by their text.)
+POINTERS = {
+    "by-ward-s-name": 'echo "gitdir: TMP/evil/.git" >place/.git',
+    "written-again": 'cd deep/er; git worktree add -q ../../place; sleep 0.2; echo "gitdir: TMP/evil/.git" >../../place/.git',
+    "in-a-worktree-s-place": 'cd deep/er/.git; mkdir -p worktrees/one; cp HEAD worktrees/one; echo TMP/evil/.git >worktrees/one/commondir; '
+                             'echo "$OLDPWD/place/.git" >worktrees/one/gitdir; echo "gitdir: $PWD/worktrees/one" >"$OLDPWD/place/.git"',
+    "in-memory": "exec python3 -c 'import mmap, os, sys; fd = os.open(\"place/.git\", os.O_RDWR | os.O_CREAT); text = sys.argv[1].encode(); "
+                 "os.ftruncate(fd, len(text)); mmap.mmap(fd, len(text))[:] = text; open(\"place/other\", \"w\").close()' 'gitdir: TMP/evil/.git'",
+}
+
+
+@pytest.mark.parametrize("off", [(), ("guard",)], ids=["walls", "real"])
+@pytest.mark.parametrize("way", POINTERS)
+def test_nothing_says_where_a_repository_lies_while_a_run_goes_on(place, way, off):
+    """A person works there in that very moment: the run's /tmp, in which no name is guarded, is there then."""
+    command = prepare(place)
+    place.write(place.workspace / "place/file", "")
+    place.write(place.workspace / "evil.config", f"[core]\n\trepositoryformatversion = 0\n\tfsmonitor = {command}\n")
+    run = place.start([place.unwalled if off else place.ward, "run", "--quiet", "--", "sh", "-c", """
+        git init -q /tmp/evil; cp evil.config /tmp/evil/.git/config; awk '$5 == "/tmp" { print $4 }' /proc/self/mountinfo >tmp
+        touch begun; until [ -s script ]; do sleep 0.02; done
+        sh ./script >said 2>&1; touch ended; until [ -e over ]; do sleep 0.02; done"""], off=off)
+    try:
+        wait_until(lambda: (place.workspace / "begun").exists())
+        script = POINTERS[way].replace("TMP", (place.workspace / "tmp").read_text().strip())
+        place.write(place.workspace / "new", script).rename(place.workspace / "script")
+        wait_until(lambda: (place.workspace / "ended").exists())
+        said = place.run(["git", "-C", place.workspace / "place", "status"], environment=place.environment(
+            GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*"))[1]
+        assert (place.outside / "harmed").exists() == bool(off), said + (place.workspace / "said").read_text()
+    finally:
+        place.write(place.workspace / "over", "")
+        said = run.communicate(timeout=PATIENCE)[0]
+    assert run.returncode == 0, said
+    assert off or harm(place) is None
 
 
 @pytest.mark.parametrize("off", [(), ("guard",)], ids=["walls", "real"])

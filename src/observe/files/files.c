@@ -367,6 +367,7 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 	enum guard guard = hold_judge(observer, found->path);
 	bool tried = would_be_tried(TRAP_OPEN, flags, found->exists, &found->st);
 	_cleanup_close_ int parent = -1;
+	struct pointer *pointer = NULL;
 	const char *rule = NULL;
 
 	/* A file without a name: with these flags nothing that is there can be opened, whatever the
@@ -393,7 +394,8 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 	if (guard == GUARD_HOLDER && guard_is(path_last(found->path), ".git") &&
 	    !(found->exists && S_ISDIR(found->st.st_mode)))
 		guard = GUARD_LATER;
-	if (guard == GUARD_LATER && found->exists && !hold_is_looked_at(observer, found))
+	if (guard == GUARD_LATER && found->exists &&
+	    !(pointer = pointer_find(observer, &found->st)))
 		guard = GUARD_CLOSED;
 	if (guard == GUARD_LATER && guard_is(path_last(found->path), "commondir")) {
 		char directory[PATH_MAX];
@@ -412,10 +414,15 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 		hold_announce(observer);
 		parent = found->granted ? permit_open_parent(observer, found->path, found->fd)
 					: hold_open_parent(observer, found->path, found->fd);
-		if (parent < 0 || hold_look_later(observer, parent, found->name, found->path) < 0) {
+		if (parent < 0 || pointer_make(observer, found, parent, creation_mode(call, trap),
+					       &pointer) < 0) {
 			answer(observer, call->id, EACCES);
 			return;
 		}
+	}
+	if (pointer && pointer->draft >= 0) {
+		perform_draft(observer, call, flags, found->exists, pointer);
+		return;
 	}
 	if (!found->exists && may_not_become_repository(observer, call, trap, found->path))
 		return;
@@ -469,6 +476,14 @@ static int change(const struct seccomp_notif *call, const struct trap *trap, int
 	return r < 0 ? -errno : 0;
 }
 
+/* Its mount is the command's to write. */
+static bool is_draft(const struct observer *observer, const struct stat *st)
+{
+	const struct pointer *pointer = pointer_find(observer, st);
+
+	return pointer && pointer->draft >= 0 && pointer->shown.device == st->st_dev;
+}
+
 /* Mode, owner, times, length of something in a holder. */
 static void serve_kept(struct observer *observer, const struct seccomp_notif *call,
 		       const struct trap *trap, const struct found *found)
@@ -494,7 +509,8 @@ static void serve_kept(struct observer *observer, const struct seccomp_notif *ca
 			(void)serve_change(observer, call, object, /* granted= */ true);
 		return;
 	}
-	if (!hold_needs_host(observer, found->fd, found->path, guard) || !found->exists) {
+	if (!hold_needs_host(observer, found->fd, found->path, guard) || !found->exists ||
+	    is_draft(observer, &found->st)) {
 		if (trap->kind == TRAP_CUT && !observer->observed->alone)
 			perform_cut(observer, call, found, found->fd);
 		else if (!serve_change(observer, call, found->fd, /* granted= */ false))

@@ -23,7 +23,6 @@ static const char *const configs[] = {"config", "config.worktree"};
 enum {
 	LATER_MOST = 1000,
 	MADE_MOST = 10000,
-	POINTER_MOST = PATH_MAX + 16,
 	COMPANY = 512, /* slots: one page */
 };
 
@@ -67,10 +66,9 @@ void hold_done(struct holding *holding)
 		close_fd(&holding->company_fd);
 	}
 	worktrees_done(&holding->worktrees);
-	for (size_t i = 0; i < holding->later_count; i++) {
-		close_fd(&holding->later[i].parent);
-		free(holding->later[i].path);
-	}
+	pointers_done(&holding->pointers);
+	for (size_t i = 0; i < holding->later_count; i++)
+		close_fd(&holding->later[i]);
 	free(holding->later);
 	free(holding->made);
 	free(holding->halves);
@@ -275,10 +273,10 @@ bool hold_is_ours(const struct observer *observer, const char *path)
 	return false;
 }
 
-int hold_look_later(struct observer *observer, int parent, const char *name, const char *path)
+/* A repository whose configuration and hooks are looked at in the end. */
+static int look_later(struct observer *observer, int parent)
 {
 	struct holding *holding = &observer->holding;
-	struct later *later;
 	int copy;
 
 	if (holding->later_count >= LATER_MOST)
@@ -290,25 +288,8 @@ int hold_look_later(struct observer *observer, int parent, const char *name, con
 		reallocarray(holding->later, holding->later_count + 1, sizeof(*holding->later));
 	if (!holding->later)
 		abort();
-	later = &holding->later[holding->later_count++];
-	*later = (struct later){.parent = copy, .path = strdup(path)};
-	strcpy(later->name, name);
+	holding->later[holding->later_count++] = copy;
 	return 0;
-}
-
-/* By what it is: another directory may have the path by now. */
-bool hold_is_looked_at(const struct observer *observer, const struct found *found)
-{
-	const struct holding *holding = &observer->holding;
-	struct stat st;
-
-	for (size_t i = 0; i < holding->later_count; i++)
-		if (*holding->later[i].name &&
-		    fstatat(holding->later[i].parent, holding->later[i].name, &st,
-			    AT_SYMLINK_NOFOLLOW) == 0 &&
-		    st.st_dev == found->st.st_dev && st.st_ino == found->st.st_ino)
-			return true;
-	return false;
 }
 
 bool hold_guards(const struct observer *observer, const char *path)
@@ -568,80 +549,28 @@ int hold_adopt(struct observer *observer, const char *directory, char why[static
 	}
 	/* An open that went on before is perhaps not done yet, and finds the copy then. */
 	if (r == 0)
-		r = hold_look_later(observer, fd, "", directory);
+		r = look_later(observer, fd);
 	if (r == 0 && fstat(fd, &st) == 0)
 		hold_made(observer, fd, ".");
 	return r;
 }
 
-/* `gitdir: PATH` may lead only to a part of a repository that is guarded itself. */
-static bool leads_to_repository(const struct observer *observer, const char *directory,
-				const char *text, size_t length)
-{
-	char real[PATH_MAX];
-	_cleanup_free_ char *path = NULL, *target = NULL;
-	struct guard_place parent, place;
-	const char *top;
-
-	while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == '\r'))
-		length--;
-	/* All of it is the path for git, whatever lies in it. */
-	if (length <= 8 || strncmp(text, "gitdir: ", 8) != 0)
-		return false;
-	target = strndup(text + 8, length - 8);
-	if (!target || strlen(target) != length - 8 || strpbrk(target, "\r\n"))
-		return false;
-	path = path_resolve(directory, NULL, target);
-	if (guard_leads_inside(target)) /* from where it may yet be moved to */
-		return false;
-	if (!realpath(path, real))
-		return false; /* nowhere yet: what is made there later nobody would look at */
-	top = hold_tree(observer, real);
-	if (!top)
-		return false;
-	guard_path(top, real, &parent);
-	place = guard_ground_of(top, real);
-	/* .git/modules itself is none, nor .git/objects, which anything can be written to. */
-	return parent.ground == GROUND_REPOSITORY && place.ground == GROUND_REPOSITORY &&
-	       !place.names;
-}
-
-static bool is_in_order(const struct observer *observer, const struct later *later,
-			const char *directory)
-{
-	_cleanup_free_ char *text = NULL;
-	size_t length;
-	struct stat st;
-
-	if (fstatat(later->parent, later->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return true; /* gone again */
-	if (!S_ISREG(st.st_mode))
-		return S_ISDIR(st.st_mode); /* which is guarded as such */
-	if (read_file(later->parent, later->name, POINTER_MOST, &text, &length) < 0)
-		return false;
-	if (length == 0)
-		return true;
-	if (guard_is(later->name, "commondir") && worktree_is_taken_from_above(directory))
-		return false;
-	if (guard_is(later->name, "commondir"))
-		return strcmp(text, "../..\n") == 0 || strcmp(text, "../..") == 0;
-	return leads_to_repository(observer, directory, text, length);
-}
-
-/* Moved out of the way, where it can be looked at; removed where it cannot be moved. */
-static void put_away(struct observer *observer, int parent, const char *name, const char *path)
+void hold_put_away(struct observer *observer, int parent, const char *name, const char *path,
+		   const char *text, size_t length)
 {
 	const char *quarantine = observer->observed->quarantine;
-	_cleanup_free_ char *text = NULL, *kept = NULL;
+	_cleanup_free_ char *own = NULL, *kept = NULL;
 	_cleanup_close_ int fd = -1;
-	size_t length = 0;
 	bool saved = false;
 
 	if (quarantine && make_directories(quarantine, 0700) == 0 &&
 	    asprintf(&kept, "%s/%zu-%s", quarantine, observer->holding.lines.count,
 		     name[0] == '.' ? name + 1 : name) > 0) {
-		saved = renameat(parent, name, AT_FDCWD, kept) == 0;
-		if (!saved && read_file(parent, name, GIT_CONFIG_LIMIT, &text, &length) == 0) {
+		saved = !text && renameat(parent, name, AT_FDCWD, kept) == 0;
+		if (!saved && !text &&
+		    read_file(parent, name, GIT_CONFIG_LIMIT, &own, &length) == 0)
+			text = own;
+		if (!saved && text) {
 			fd = open(kept, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 			saved = fd >= 0 && write_all(fd, text, length) == 0;
 		}
@@ -670,7 +599,7 @@ static void put_away_hooks(struct observer *observer, int directory, const char 
 			continue;
 		if (asprintf(&name, "%s/hooks/%s", path, entry->d_name) < 0)
 			abort();
-		put_away(observer, dirfd(entries), entry->d_name, name);
+		hold_put_away(observer, dirfd(entries), entry->d_name, name, /* text= */ NULL, 0);
 	}
 	if (entries)
 		closedir(entries);
@@ -700,7 +629,7 @@ static void settle(struct observer *observer, int directory, const char *path)
 		if (r == 0 && fstatat(directory, configs[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
 			r = replace_by_copy(directory, configs[i], text, length, st.st_mode);
 		if (r < 0)
-			put_away(observer, directory, configs[i], name);
+			hold_put_away(observer, directory, configs[i], name, /* text= */ NULL, 0);
 	}
 	if (adopt_hooks(directory, why) < 0)
 		put_away_hooks(observer, directory, path);
@@ -725,7 +654,7 @@ void hold_look_again(struct observer *observer, const char *path)
 		return;
 	hold_announce(observer);
 	settle(observer, fd, directory);
-	(void)hold_look_later(observer, fd, "", directory);
+	(void)look_later(observer, fd);
 }
 
 void hold_end(struct observer *observer)
@@ -733,18 +662,15 @@ void hold_end(struct observer *observer)
 	struct holding *holding = &observer->holding;
 
 	for (size_t i = 0; i < holding->later_count; i++) {
-		const struct later *later = &holding->later[i];
 		char directory[PATH_MAX], link[64];
 		ssize_t length;
 
-		snprintf(link, sizeof(link), "/proc/self/fd/%d", later->parent);
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", holding->later[i]);
 		length = readlink(link, directory, sizeof(directory) - 1);
-		if (later->parent < 0 || length <= 0)
+		if (length <= 0)
 			continue;
 		directory[length] = '\0';
-		if (!*later->name)
-			settle(observer, later->parent, directory);
-		else if (!is_in_order(observer, later, directory))
-			put_away(observer, later->parent, later->name, later->path);
+		settle(observer, holding->later[i], directory);
 	}
+	pointers_end(observer);
 }

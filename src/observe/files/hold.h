@@ -10,6 +10,7 @@
 
 #include "../../base/list.h"
 #include "../../base/guard.h"
+#include "pointers.h"
 #include "worktrees.h"
 #include <limits.h>
 #include <stdint.h>
@@ -24,11 +25,7 @@ struct holding {
 		ino_t inode;
 	} * made; /* holders that this run made */
 	size_t made_count;
-	struct later {
-		int parent;
-		char name[NAME_MAX + 1];
-		char *path;
-	} * later; /* files whose content is looked at in the end; without a name, repositories */
+	int *later; /* repositories that are looked at once more in the end */
 	size_t later_count;
 	struct half {
 		dev_t device;
@@ -40,6 +37,7 @@ struct holding {
 	uint64_t company_before;
 	int company_fd; /* where there is one */
 	struct worktrees worktrees;
+	struct pointers pointers;
 	struct list lines; /* what was done in the end, for a person */
 };
 
@@ -58,11 +56,6 @@ void hold_announce(struct observer *observer);
 void hold_made(struct observer *observer, int parent, const char *name);
 /* True if the path lies in a holder that this run made. */
 bool hold_is_ours(const struct observer *observer, const char *path);
-/* Remembers a file to be looked at in the end; -errno where there are too many. */
-int hold_look_later(struct observer *observer, int parent, const char *name, const char *path);
-/* True if the file is one of these already. */
-struct found;
-bool hold_is_looked_at(const struct observer *observer, const struct found *found);
 /* The innermost tree that is guarded and that the path lies in; NULL: none. */
 const char *hold_tree(const struct observer *observer, const char *path);
 /* True if the path lies in a tree that is guarded. */
@@ -103,3 +96,7 @@ int hold_install_config(struct observer *observer, int parent, const char *name,
 			mode_t mode, int text, char why[static 300]);
 /* A regular file's text; *ret_text is NULL where there is none. -errno. */
 int hold_read_text(int parent, const char *name, size_t limit, char **ret_text, size_t *ret_length);
+/* Moves it out of the way, to where it can be looked at; removes it where that cannot be. text:
+ * what is to be kept of it, where that is not what it holds; else NULL. path: for a person. */
+void hold_put_away(struct observer *observer, int parent, const char *name, const char *path,
+		   const char *text, size_t length);

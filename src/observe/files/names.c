@@ -355,7 +355,8 @@ static void serve_remove(struct observer *observer, const struct seccomp_notif *
 		refuse_guarded(observer, call, trap, spot.path, NULL);
 		return;
 	}
-	if (is_mount_point(&spot)) {
+	/* A draft goes with what it is shown for. */
+	if (is_mount_point(&spot) && !pointer_find(observer, &spot.st)) {
 		answer(observer, call->id, EBUSY);
 		return;
 	}

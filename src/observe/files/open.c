@@ -49,6 +49,11 @@ static mode_t mode_of(const struct seccomp_notif *call, const struct trap *trap)
 	return (mode_t)call->data.args[trap->mode] & 01777;
 }
 
+mode_t creation_mode(const struct seccomp_notif *call, const struct trap *trap)
+{
+	return mode_of(call, trap) & ~caller_umask((pid_t)call->pid);
+}
+
 static int create(const struct seccomp_notif *call, const struct trap *trap, int parent,
 		  const char *name, uint64_t flags)
 {
@@ -310,6 +315,23 @@ void perform_open(struct observer *observer, const struct seccomp_notif *call,
 			(void)unlinkat(found->fd, found->name, 0);
 	}
 	answer(observer, call->id, -fd);
+}
+
+void perform_draft(struct observer *observer, const struct seccomp_notif *call, uint64_t flags,
+		   bool existed, struct pointer *pointer)
+{
+	int fd = existed && (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)
+			 ? -EEXIST
+			 : reopen(pointer->draft, flags, 0);
+
+	if (fd >= 0 && !existed)
+		(void)fchmod(pointer->draft, pointer->mode);
+	if (fd >= 0)
+		fd = answer_with_data(observer, call, fd, flags);
+	if (fd < 0 && !existed) /* without room the kernel makes no file */
+		pointer_unmake(observer, pointer);
+	if (fd < 0)
+		answer(observer, call->id, -fd);
 }
 
 /* The only kind of file that has no name to be judged by, and can be opened again. By now the

@@ -21,16 +21,27 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 /* Whoever renames faster than this child looks is told of by the next event. */
 enum { SECONDS = 2, LOOKS = 8, CHILDREN = 4096, STAT = 1024 };
+#define DRAFT_SIZE "64k"
 
 struct report {
 	int errnum;
 	unsigned mask;
+	struct thing draft;
+};
+
+/* What a child is to do. */
+struct task {
+	const struct covering *covering;
+	const bool *marked; /* NULL: a draft */
+	const char *path;
+	struct thing under;
 };
 
 /* The directory of a process is that of no other, also when its number has changed hands. */
@@ -226,18 +237,70 @@ static size_t first_marked(const struct covering *covering, const bool *marked)
 	return i;
 }
 
-static void say(int pipe, int errnum, size_t mask)
+static int cover_marked(const struct task *task, struct report *report)
 {
-	struct report report = {errnum, (unsigned)mask};
-
-	_exit(write(pipe, &report, sizeof(report)) != sizeof(report));
+	for (size_t i = 0; i < task->covering->masks->count; i++) {
+		report->mask = (unsigned)i;
+		if (task->marked[i] && cover_one(task->covering, i) < 0)
+			return -1;
+	}
+	return 0;
 }
 
-static _Noreturn void run_child(const struct covering *covering, const bool *marked, int pipe)
+/* A file system in memory with room for a path and no more. A part of it can be mounted only from
+ * where the whole stands: over the store, where nobody looks meanwhile. */
+static int mount_room(void)
 {
+	_cleanup_close_ int fs = sys_fsopen("tmpfs"), mount = -1;
+
+	if (fs < 0 || sys_fsconfig(fs, FS_STRING, "size", DRAFT_SIZE) < 0 ||
+	    sys_fsconfig(fs, FS_STRING, "nr_inodes", "4") < 0 ||
+	    sys_fsconfig(fs, FS_CREATE, NULL, NULL) < 0)
+		return -1;
+	mount = sys_fsmount(fs, MOUNT_NOSUID | MOUNT_NODEV | MOUNT_NOEXEC);
+	return mount < 0 ? -1 : sys_move_mount(mount, "", AT_FDCWD, STORE, MOUNT_FROM_EMPTY);
+}
+
+static int take_draft(struct thing *ret_draft)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	umask(0);
+	fd = open(STORE "/draft", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -1;
+	*ret_draft = (struct thing){st.st_dev, st.st_ino};
+	return sys_open_tree(AT_FDCWD, STORE "/draft", MOUNT_CLONE | O_CLOEXEC);
+}
+
+static int put_draft(const struct task *task, struct report *report)
+{
+	_cleanup_close_ int tree = -1, target = -1;
+	struct stat st;
+
+	if (mount_room() < 0)
+		return -1;
+	tree = take_draft(&report->draft);
+	if (umount2(STORE, MNT_DETACH) < 0 || tree < 0)
+		return -1;
+	target = open_real(task->path);
+	if (target < 0 || fstat(target, &st) < 0)
+		return -1;
+	if (st.st_dev != task->under.device || st.st_ino != task->under.inode) {
+		errno = ESTALE;
+		return -1;
+	}
+	return sys_move_mount(tree, "", target, "", MOUNT_FROM_EMPTY | MOUNT_TO_EMPTY);
+}
+
+static _Noreturn void run_child(const struct task *task, struct report *report, int pipe)
+{
+	const struct covering *covering = task->covering;
 	int kept[] = {pipe, covering->user, covering->mounts};
 	sigset_t none;
 	struct stat st;
+	int r;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_DUMPABLE, 0);
@@ -246,42 +309,74 @@ static _Noreturn void run_child(const struct covering *covering, const bool *mar
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	alarm(SECONDS);
 	close_all_but(kept, ELEMENTS(kept));
-	if (enter(covering) < 0)
-		say(pipe, errno, first_marked(covering, marked));
+	r = enter(covering);
 	/* What was entered is the sandbox, and not whoever had that process number by then. */
-	if (stat("/run", &st) < 0 || st.st_dev != covering->store)
-		say(pipe, ESTALE, 0);
-	for (size_t i = 0; i < covering->masks->count; i++)
-		if (marked[i] && cover_one(covering, i) < 0)
-			say(pipe, errno, i);
-	say(pipe, 0, 0);
-	_exit(0);
+	if (r == 0 && (stat("/run", &st) < 0 || st.st_dev != covering->store)) {
+		errno = ESTALE;
+		r = -1;
+	}
+	if (r == 0)
+		r = task->marked ? cover_marked(task, report) : put_draft(task, report);
+	report->errnum = r < 0 ? errno : 0;
+	_exit(write(pipe, report, sizeof(*report)) != sizeof(*report));
 }
 
-int cover_again(const struct covering *covering, const bool *marked, size_t *ret_mask)
+static int do_inside(const struct task *task, struct report *report)
 {
 	struct kernel_clone child = {0}; /* no signal at its end */
-	struct report report = {.errnum = ETIMEDOUT};
 	int ends[2];
 	pid_t pid;
 
-	*ret_mask = first_marked(covering, marked);
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
 	pid = sys_clone_any(&child);
 	if (pid == 0)
-		run_child(covering, marked, ends[1]);
-	if (pid < 0)
-		report.errnum = errno;
+		run_child(task, report, ends[1]);
+	report->errnum = pid < 0 ? errno : ETIMEDOUT;
 	close(ends[1]);
 	if (pid > 0) {
-		if (read_all(ends[0], &report, sizeof(report)) == sizeof(report))
-			*ret_mask = report.mask;
-		else
-			report.errnum = ETIMEDOUT;
+		struct report said;
+
+		if (read_all(ends[0], &said, sizeof(said)) == sizeof(said))
+			*report = said;
 		while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
 			;
 	}
 	close(ends[0]);
-	return -report.errnum;
+	return -report->errnum;
+}
+
+int cover_again(const struct covering *covering, const bool *marked, size_t *ret_mask)
+{
+	const struct task task = {.covering = covering, .marked = marked};
+	struct report report = {.mask = (unsigned)first_marked(covering, marked)};
+	int r = do_inside(&task, &report);
+
+	*ret_mask = report.mask;
+	return r;
+}
+
+int cover_with_draft(const struct covering *covering, const char *path, const struct thing *under,
+		     struct thing *ret_draft)
+{
+	const struct task task = {.covering = covering, .path = path, .under = *under};
+	struct report report = {0};
+	int r = do_inside(&task, &report);
+
+	if (r == 0)
+		*ret_draft = report.draft;
+	return r;
+}
+
+int find_store(int root, dev_t *ret_store)
+{
+	/* In a root of its own the name may lead elsewhere in it. */
+	_cleanup_close_ int run =
+		sys_openat2(root, "run", O_PATH | O_DIRECTORY | O_CLOEXEC, RESOLVE_IN_ROOT);
+	struct stat st;
+
+	if (run < 0 || fstat(run, &st) < 0)
+		return -errno;
+	*ret_store = st.st_dev;
+	return 0;
 }

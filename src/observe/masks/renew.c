@@ -344,14 +344,10 @@ static void mark_all(struct renewal *renewal)
 
 static int begin(struct renewal *renewal)
 {
-	/* In a root of its own the name may lead elsewhere in it. */
-	_cleanup_close_ int run = sys_openat2(renewal->renewed->root, "run",
-					      O_PATH | O_DIRECTORY | O_CLOEXEC, RESOLVE_IN_ROOT);
-	struct stat st;
+	int r = find_store(renewal->renewed->root, &renewal->store);
 
-	if (run < 0 || fstat(run, &st) < 0)
-		return -errno;
-	renewal->store = st.st_dev;
+	if (r < 0)
+		return r;
 	renewal->marked = calloc(renewal->renewed->masks->count + 1, sizeof(*renewal->marked));
 	if (!renewal->marked)
 		abort();
