@@ -19,6 +19,7 @@ enum {
 	TEXT_MOST = PATH_MAX + 16,
 	DRAFT_MOST = 64 * 1024, /* which is all the room there is */
 	TRIES = 3,
+	EVENTS = 1024,
 };
 
 void pointers_begin(struct pointers *pointers)
@@ -160,7 +161,7 @@ static int make_with_draft(struct observer *observer, struct pointer *pointer)
 }
 
 /* Where nothing can be watched they are looked at in the end. */
-static void watch_draft(struct observer *observer, const struct pointer *pointer)
+static void watch_draft(struct observer *observer, struct pointer *pointer)
 {
 	struct pointers *pointers = &observer->holding.pointers;
 	struct epoll_event event = {.events = EPOLLIN};
@@ -174,14 +175,14 @@ static void watch_draft(struct observer *observer, const struct pointer *pointer
 	}
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", pointer->draft);
 	if (pointers->watch >= 0)
-		(void)inotify_add_watch(pointers->watch, link, IN_CLOSE_WRITE);
+		pointer->watch = inotify_add_watch(pointers->watch, link, IN_CLOSE_WRITE);
 }
 
 int pointer_make(struct observer *observer, const struct found *found, int parent, mode_t mode,
 		 struct pointer **ret_pointer)
 {
 	struct pointers *pointers = &observer->holding.pointers;
-	struct pointer pointer = {.draft = -1, .mode = mode};
+	struct pointer pointer = {.draft = -1, .watch = -1, .mode = mode};
 	int r = 0;
 
 	forget_removed(pointers);
@@ -361,14 +362,20 @@ static void look(struct observer *observer, struct pointer *pointer)
 bool pointers_serve(struct observer *observer, int fd)
 {
 	struct pointers *pointers = &observer->holding.pointers;
-	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	_Alignas(struct inotify_event) char buffer[EVENTS];
+	ssize_t got;
 
 	if (fd < 0 || fd != pointers->watch)
 		return false;
-	/* Which one it was does not matter: one may be in order because of another. */
-	(void)!read(pointers->watch, events, sizeof(events));
-	for (size_t i = 0; i < pointers->count; i++)
-		look(observer, &pointers->items[i]);
+	got = read(pointers->watch, buffer, sizeof(buffer));
+	for (ssize_t at = 0; at < got;) {
+		const struct inotify_event *event = (struct inotify_event *)(buffer + at);
+
+		for (size_t i = 0; i < pointers->count; i++)
+			if (pointers->items[i].watch == event->wd)
+				look(observer, &pointers->items[i]);
+		at += (ssize_t)(sizeof(*event) + event->len);
+	}
 	return true;
 }
 

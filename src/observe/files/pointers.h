@@ -27,6 +27,7 @@ struct pointer {
 	struct thing file;  /* itself */
 	int draft;	    /* for reading; -1: there is none */
 	struct thing shown; /* the draft */
+	int watch;	    /* on it; -1: none */
 	mode_t mode;	    /* that was asked for */
 	char *text;	    /* that was put into the file */
 	size_t length;
