@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happens before the C library does.
  *
- * The maker is forked while ward has next to no memory, makes the namespaces, forks init into a pid
- * namespace as ward's child, tells ward who that is, and is gone. Init then starts its own C
- * library, and finds out in main that it is init. All three share the table of fds, as later;
- * memory is nobody's but its owner's. Nothing was judged by then, and nothing is in the namespaces
- * but init, which waits to be told what to run.
+ * The maker is forked while ward has next to no memory, makes the namespaces, and waits. Meanwhile
+ * ward's own library starts, which takes as long: half of it asks what the processor can do. Then
+ * the midwife is forked, a copy of ward as it is when main begins: as soon as the namespaces are
+ * there it joins them, and bears init into a pid namespace, as ward's child. So init has its
+ * library from birth, and nothing of what ward does from then on. All share the table of fds, as
+ * later; memory is nobody's but its owner's. Nothing was judged by then, and nothing is in the
+ * namespaces but init, which waits to be told what to run.
  *
  * Up to _start there is no library, no errno, no thread pointer and no relocated address. What runs
  * there calls nothing but raw(), is not instrumented, and has its larger objects in static memory,
@@ -30,17 +32,19 @@
 
 enum { WORDS = CPU_SETSIZE / CHAR_BIT / sizeof(long) };
 
-/* What the maker tells of init. */
+/* What the midwife tells of init. */
 struct birth {
 	int pid, pidfd;
 };
 
 static struct {
-	int maker, maker_fd; /* 0: nothing was begun; its pidfd */
-	int parent;	     /* ward, as it is called outside */
-	bool is_init;
+	int parent;	     /* ward, as it is called outside; 0: nothing was begun */
+	int maker, maker_fd; /* and its pidfd */
+	int midwife, midwife_fd;
+	bool is_init, waited;
 	struct ahead_begun begun;
-	int told[2]; /* a pipe, for a struct birth */
+	int made[2]; /* a pipe, for one byte */
+	int told[2]; /* another, for a struct birth */
 	struct birth birth;
 	unsigned long home[WORDS], others[WORDS]; /* processors */
 } ahead;
@@ -109,33 +113,25 @@ BEFORE_THE_LIBRARY static bool open_ends(void)
 {
 	ahead.begun.uid = (uid_t)raw(SYS_geteuid, 0, 0, 0, 0);
 	ahead.begun.gid = (gid_t)raw(SYS_getegid, 0, 0, 0, 0);
-	ahead.parent = (int)raw(SYS_getpid, 0, 0, 0, 0);
 	ahead.begun.supervisor = (int)raw(SYS_pidfd_open, ahead.parent, 0, 0, 0);
 	/* Fds that are opened only in part end with ward, which is short of them. */
 	return ahead.begun.supervisor >= 0 &&
 	       raw(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
 		   (long)ahead.begun.control) == 0 &&
+	       raw(SYS_pipe2, (long)ahead.made, O_CLOEXEC, 0, 0) == 0 &&
 	       raw(SYS_pipe2, (long)ahead.told, O_CLOEXEC, 0, 0) == 0;
 }
 
-/* Returns as init, or not at all. */
+/* Stays until it is ended: the namespaces are had by way of it. */
 BEFORE_THE_LIBRARY static void make(void)
 {
 	raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
 	raw(SYS_sched_setaffinity, 0, sizeof(ahead.home), (long)ahead.home, 0);
-	/* Root's groups go, as they do from ward; others cannot give theirs up. */
 	if (raw(SYS_getppid, 0, 0, 0, 0) == ahead.parent &&
-	    (ahead.begun.uid != 0 || raw(SYS_setgroups, 0, 0, 0, 0) == 0) &&
-	    raw(SYS_unshare, NAMESPACES, 0, 0, 0) == 0) {
-		ahead.birth.pid =
-			(int)raw(SYS_clone, CLONE_NEWPID | CLONE_FILES | CLONE_PARENT | CLONE_PIDFD,
-				 0, (long)&ahead.birth.pidfd, 0);
-		if (ahead.birth.pid == 0) {
-			ahead.is_init = true;
-			return;
-		}
-	}
-	raw(SYS_write, ahead.told[1], (long)&ahead.birth, sizeof(ahead.birth), 0);
+	    raw(SYS_unshare, NAMESPACES, 0, 0, 0) == 0 &&
+	    raw(SYS_write, ahead.made[1], (long)&ahead.parent, 1, 0) == 1)
+		for (;;)
+			raw(SYS_pause, 0, 0, 0, 0);
 	for (;;)
 		raw(SYS_exit_group, 0, 0, 0, 0);
 }
@@ -145,8 +141,13 @@ BEFORE_THE_LIBRARY __attribute__((used)) static void ahead_begin(long *stack_at_
 	unsigned long all = ~0ul, mask = 0;
 	int maker;
 
-	if (!is_wanted((char **)(stack_at_start + 1)) || !find_place() || !open_ends())
+	if (!is_wanted((char **)(stack_at_start + 1)) || !find_place())
 		return;
+	ahead.parent = (int)raw(SYS_getpid, 0, 0, 0, 0);
+	if (!open_ends()) {
+		ahead.parent = 0;
+		return;
+	}
 	raw(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask, sizeof(mask));
 	maker = (int)raw(SYS_clone, CLONE_FILES | CLONE_PIDFD | SIGCHLD, 0, (long)&ahead.maker_fd,
 			 0);
@@ -156,6 +157,8 @@ BEFORE_THE_LIBRARY __attribute__((used)) static void ahead_begin(long *stack_at_
 		raw(SYS_sched_setaffinity, maker, sizeof(ahead.others), (long)ahead.others, 0);
 	raw(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask));
 	ahead.maker = maker;
+	if (maker <= 0)
+		ahead.parent = 0;
 }
 
 /* _start finds its registers and its stack as the kernel left them. */
@@ -180,16 +183,59 @@ uint64_t ahead_namespaces(void)
 	return NAMESPACES;
 }
 
-bool ahead_is_init(struct ahead_begun *ret_begun)
-{
-	*ret_begun = ahead.begun;
-	return ahead.is_init;
-}
-
 /* Of ward, not of somebody that ward forked. */
 static bool is_there(void)
 {
-	return ahead.maker > 0 && !ahead.is_init && getpid() == ahead.parent;
+	return ahead.parent > 0 && !ahead.is_init && getpid() == ahead.parent;
+}
+
+/* Returns as init, or not at all. */
+static void bear(void)
+{
+	struct pollfd events[] = {{ahead.made[0], POLLIN, 0}, {ahead.maker_fd, POLLIN, 0}};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Root's groups go, as they do from ward; others cannot give theirs up. */
+	if (getppid() == ahead.parent && poll(events, ELEMENTS(events), -1) > 0 &&
+	    events[0].revents & POLLIN &&
+	    (ahead.begun.uid != 0 || syscall(SYS_setgroups, 0, NULL) == 0) &&
+	    setns(ahead.maker_fd, NAMESPACES) == 0) {
+		ahead.birth.pid = (int)syscall(
+			SYS_clone, CLONE_NEWPID | CLONE_FILES | CLONE_PARENT | CLONE_PIDFD, NULL,
+			&ahead.birth.pidfd, NULL, NULL);
+		if (ahead.birth.pid == 0) {
+			/* Who bore us may be told any moment where to run, and we are not. */
+			(void)syscall(SYS_sched_setaffinity, 0, sizeof(ahead.home), ahead.home);
+			ahead.is_init = true;
+			return;
+		}
+		(void)!write(ahead.told[1], &ahead.birth, sizeof(ahead.birth));
+		for (;;)
+			pause();
+	}
+	_exit(0);
+}
+
+bool ahead_bear(struct ahead_begun *ret_begun)
+{
+	sigset_t every, before;
+
+	if (!is_there())
+		return false;
+	sigfillset(&every);
+	sigprocmask(SIG_SETMASK, &every, &before);
+	ahead.midwife = (int)syscall(SYS_clone, CLONE_FILES | CLONE_PIDFD | SIGCHLD, NULL,
+				     &ahead.midwife_fd, NULL, NULL);
+	if (ahead.midwife == 0)
+		bear();
+	else if (ahead.midwife < 0)
+		ahead.midwife_fd = -1;
+	else
+		(void)syscall(SYS_sched_setaffinity, ahead.midwife, sizeof(ahead.others),
+			      ahead.others);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	*ret_begun = ahead.begun;
+	return ahead.is_init;
 }
 
 bool ahead_take(uid_t uid, gid_t gid, struct ahead_begun *ret_begun)
@@ -203,22 +249,52 @@ bool ahead_take(uid_t uid, gid_t gid, struct ahead_begun *ret_begun)
 
 pid_t ahead_wait(int *ret_pidfd)
 {
-	struct pollfd events[] = {{ahead.told[0], POLLIN, 0}, {ahead.maker_fd, POLLIN, 0}};
+	struct pollfd events[] = {{ahead.told[0], POLLIN, 0}, {ahead.midwife_fd, POLLIN, 0}};
 	struct birth birth = {.pid = -1};
 
-	/* Both ends of the pipe are ours, so whoever kills the maker is seen by that alone. */
-	while (poll(events, ELEMENTS(events), -1) < 0 && errno == EINTR)
+	/* Both ends of the pipe are ours, so whoever kills the midwife is seen by that alone. */
+	while (ahead.midwife > 0 && poll(events, ELEMENTS(events), -1) < 0 && errno == EINTR)
 		;
 	if (poll(events, 1, 0) <= 0 || read(ahead.told[0], &birth, sizeof(birth)) != sizeof(birth))
 		birth.pid = -1;
-	while (waitpid(ahead.maker, NULL, 0) < 0 && errno == EINTR)
-		;
-	ahead.maker = 0;
-	close_fd(&ahead.maker_fd);
-	close_fd(&ahead.told[0]);
-	close_fd(&ahead.told[1]);
+	for (int i = 0; i < 2; i++) {
+		close_fd(&ahead.told[i]);
+		close_fd(&ahead.made[i]);
+	}
+	ahead.waited = true;
 	*ret_pidfd = birth.pid > 0 ? birth.pidfd : -1;
 	return birth.pid > 0 ? birth.pid : -1;
+}
+
+static void end(int *fd)
+{
+	if (*fd >= 0)
+		(void)sys_pidfd_send_signal(*fd, SIGKILL);
+	close_fd(fd);
+}
+
+static void reap(int *pid, int how)
+{
+	int r = 0;
+
+	while (*pid > 0 && (r = waitpid(*pid, NULL, how)) < 0 && errno == EINTR)
+		;
+	if (r != 0)
+		*pid = 0;
+}
+
+static void tidy(int how)
+{
+	end(&ahead.midwife_fd);
+	end(&ahead.maker_fd);
+	reap(&ahead.midwife, how);
+	reap(&ahead.maker, how);
+}
+
+void ahead_tidy(void)
+{
+	if (is_there() && ahead.waited)
+		tidy(WNOHANG);
 }
 
 __attribute__((destructor)) void ahead_dismiss(void)
@@ -228,14 +304,17 @@ __attribute__((destructor)) void ahead_dismiss(void)
 
 	if (!is_there())
 		return;
-	init = ahead_wait(&pidfd);
-	if (init > 0) {
-		(void)sys_pidfd_send_signal(pidfd, SIGKILL);
-		while (waitpid(init, NULL, 0) < 0 && errno == EINTR)
-			;
+	if (!ahead.waited) {
+		init = ahead_wait(&pidfd);
+		if (init > 0) {
+			(void)sys_pidfd_send_signal(pidfd, SIGKILL);
+			while (waitpid(init, NULL, 0) < 0 && errno == EINTR)
+				;
+		}
+		close_fd(&pidfd);
+		close_fd(&ahead.begun.control[0]);
+		close_fd(&ahead.begun.control[1]);
+		close_fd(&ahead.begun.supervisor);
 	}
-	close_fd(&pidfd);
-	close_fd(&ahead.begun.control[0]);
-	close_fd(&ahead.begun.control[1]);
-	close_fd(&ahead.begun.supervisor);
+	tidy(0);
 }

@@ -3,10 +3,11 @@
  * as the C library for its start, and neither needs the other.
  *
  *     ward_entry      where the program begins, before _start: `ward run` starts the maker, which
- *                     makes the namespaces and bears init into them
- *     ahead_is_init   whether we are that
+ *                     makes the namespaces
+ *     ahead_bear      the first thing in main: starts the midwife, which bears init into them
  *     ahead_take      it is wanted, and becomes the caller's
  *     ahead_wait      who it is
+ *     ahead_tidy      the others are not needed any more
  *     ahead_dismiss   it is not wanted
  *
  * It only saves time. Where nothing was begun, or it got nowhere, each of these says so, and
@@ -27,10 +28,14 @@ struct ahead_begun {
 
 /* The namespaces that were made, as flags of clone. */
 uint64_t ahead_namespaces(void);
-bool ahead_is_init(struct ahead_begun *ret_begun);
+/* Returns twice: true as init. */
+bool ahead_bear(struct ahead_begun *ret_begun);
 /* False: nothing was begun, or not for these. */
 bool ahead_take(uid_t uid, gid_t gid, struct ahead_begun *ret_begun);
 /* Once after it was taken. Its pid, or -1 where it never came to be. */
 pid_t ahead_wait(int *ret_pidfd);
+/* Ends those by whom it came to be, once it is known who it is; waits for nobody. More than once:
+ * to see whether they are gone. */
+void ahead_tidy(void);
 /* Ends what was not taken, and waits for that. More than once does no harm. */
 void ahead_dismiss(void);

@@ -3,6 +3,7 @@
  * of it is heard, and in the end all of it is taken down. */
 #include "container/container.h"
 #include "identity.h"
+#include "ahead.h"
 #include "stage.h"
 #include "../base/io.h"
 #include "../sys/behind.h"
@@ -217,8 +218,11 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 		return r;
 	note.fd = letter;
 	note.init = entry->pidfd;
-	if (write(entry->control, &note, sizeof(note)) == sizeof(note))
+	r = write(entry->control, &note, sizeof(note)) == sizeof(note);
+	ahead_tidy();
+	if (r)
 		length = read_report(entry, &report);
+	ahead_tidy();
 	if (length != sizeof(report) && entry->errors >= 0 && has_ended(entry->pidfd))
 		return explain_runtime(sandbox, entry, ret_error);
 	if (length != sizeof(report)) {

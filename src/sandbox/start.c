@@ -415,7 +415,7 @@ void sandbox_be_init(void)
 	struct ahead_begun begun;
 	struct ground ground = {.level = LEVEL_RESTRICTED, .network = NETWORK_NONE, .whole = true};
 
-	if (!ahead_is_init(&begun))
+	if (!ahead_bear(&begun))
 		return;
 	ground.uid = begun.uid;
 	ground.gid = begun.gid;
