@@ -278,6 +278,8 @@ static enum guard by_name(const char *name, enum guard otherwise)
 {
 	if (is_repository_name(name) || settings_index(name) >= 0)
 		return GUARD_HOLDER;
+	if (strncmp(name, GUARD_NEW, strlen(GUARD_NEW)) == 0)
+		return GUARD_CLOSED;
 	return is_one_of(closed_files, ELEMENTS(closed_files), name) ? GUARD_CLOSED : otherwise;
 }
 

@@ -45,7 +45,9 @@ struct guard_place {
 #define GUARD_INSIDE	   ".ward-inside"
 #define GUARD_INSIDE_TMP   GUARD_INSIDE "-tmp"
 #define GUARD_INSIDE_LAYER GUARD_INSIDE "-layer"
-/* True if the text says it. */
+/* How the name begins of a copy that was looked at and is not installed yet. */
+#define GUARD_NEW ".ward-new-"
+/* True if the text says where ward's own directories lie. */
 bool guard_says_inside(const char *text);
 /* True if a link of that text says it, or may lead to what another process sees (/proc/PID/root).
  * No way leads there, by however many links and however directories are moved, but by a text that

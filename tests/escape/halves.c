@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two runs in one workspace, each of which makes one of the two names by which git knows a
- * repository, at the same moment: neither may see it coming. The arguments are the command that
- * would run, and the name: objects or refs. */
+/* Two runs in one workspace, each of which does a half of what neither may do: one of the two names
+ * by which git knows a repository each, at the same moment; or one has a harmless configuration
+ * installed, over and over, and the other opens what is installed. The arguments are the command
+ * that would run, and the half. */
 #include "evil.h"
 
 #include <sys/mman.h>
@@ -53,8 +54,61 @@ static int attack_halves(char **arguments)
 	return verdict(true, "halves");
 }
 
+static const char theirs[] = "deep/er/.git/config", beside[] = "deep/er/.git/config.lock";
+
+static bool install(const char *text, size_t length)
+{
+	int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL, 0644);
+
+	if (fd >= 0)
+		(void)!write(fd, text, length);
+	close(fd);
+	return fd >= 0 && rename(beside, theirs) == 0;
+}
+
+/* Whoever holds what is installed open ends it for both, before the next is installed. */
+static bool take_over(void)
+{
+	int fd = open(beside, O_WRONLY);
+	struct stat mine, installed;
+	bool taken = false;
+
+	if (fd < 0)
+		return false;
+	for (int i = 0; i < 100 && !taken; i++)
+		taken = fstat(fd, &mine) == 0 && stat(theirs, &installed) == 0 &&
+			mine.st_ino == installed.st_ino;
+	if (taken && ftruncate(fd, 0) == 0)
+		(void)!pwrite(fd, evil_config, strlen(evil_config), 0);
+	close(fd);
+	return taken;
+}
+
+static int attack_installed(char **arguments)
+{
+	uint64_t end = now_ms() + 2 * PATIENCE_MS;
+	bool first = strcmp(half, "install") == 0, taken = false;
+	char text[4096];
+	int fd = open(theirs, O_RDONLY);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text));
+
+	(void)arguments;
+	if (length < 0)
+		cannot_try("a configuration");
+	while (!taken && access("taken", F_OK) < 0 && now_ms() < end) {
+		if (first && install(text, (size_t)length))
+			usleep(200);
+		else if (!first)
+			taken = take_over();
+	}
+	if (taken)
+		put("taken", "");
+	return verdict(taken, half);
+}
+
 static const struct attack attacks[] = {
 	{"halves", 2, attack_halves},
+	{"installed", 2, attack_installed},
 };
 
 int main(int argc, char **argv)

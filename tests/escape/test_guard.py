@@ -107,6 +107,15 @@ def test_two_runs_make_no_repository_between_them(place, off):
     assert bool(evil) == bool(off), evil
 
 
+def test_no_other_run_opens_what_is_being_installed(place):
+    command = prepare(place)
+    runs = [place.start([place.ward, "run", "--quiet", "--", place.program("halves"), "installed", command, half]) for half in ("install", "open")]
+    said = [run.communicate(timeout=PATIENCE)[0].decode() for run in runs]
+    assert "succeeded" not in "".join(said), said
+    assert command not in (place.workspace / "deep/er/.git/config").read_text()
+    assert [path.name for path in (place.workspace / "deep/er/.git").glob(".ward-new-*")] == []
+
+
 @pytest.mark.skipif("root" not in IDENTITIES or not shutil.which("mkfs.btrfs"), reason="only root can mount, and mkfs.btrfs must be there")
 @pytest.mark.parametrize("off", [(), ("seccomp",)], ids=["walls", "real"])
 def test_no_file_system_makes_names_past_the_guard(make_place, off):

@@ -5,6 +5,7 @@
 #include "../masks/text.h"
 #include "../../base/io.h"
 #include "../../base/path.h"
+#include "../../base/units.h"
 #include "../../sandbox/agentconfig.h"
 #include "../../sandbox/gitconfig.h"
 #include "../../sys/kernel.h"
@@ -442,20 +443,26 @@ static int check_config(const struct observer *observer, int parent, const char 
 	return r < 0 ? -EACCES : 0;
 }
 
-/* Replaces a file by a copy of its text under the same name. */
-static int replace_by_copy(int parent, const char *name, const char *text, size_t length,
-			   mode_t mode)
+/* Puts a copy of the text in the place of a file. The copy is filled by a name of ward's own, which
+ * no supervisor opens for anybody: by the name that the file had, another run in the workspace
+ * could open what was looked at, and write to it when it is installed. */
+static int install_copy(int parent, const char *name, const char *text, size_t length, mode_t mode)
 {
 	_cleanup_close_ int fd = -1;
+	char copy[NAME_MAX + 1];
+	int r;
 
-	if (unlinkat(parent, name, 0) < 0)
-		return -errno;
-	fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	snprintf(copy, sizeof(copy), GUARD_NEW "%d-%llx", getpid(),
+		 (unsigned long long)monotonic_ns());
+	fd = openat(parent, copy, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	if (fchmod(fd, mode & 0777) < 0)
-		return -errno;
-	return write_all(fd, text, length);
+	r = fchmod(fd, mode & 0777) < 0 ? -errno : write_all(fd, text, length);
+	if (r == 0 && renameat(parent, copy, parent, name) < 0)
+		r = -errno;
+	if (r < 0)
+		(void)unlinkat(parent, copy, 0);
+	return r;
 }
 
 int hold_install_config(struct observer *observer, int parent, const char *name, const char *config,
@@ -481,8 +488,8 @@ int hold_install_config(struct observer *observer, int parent, const char *name,
 	}
 	/* The writer may still hold the file open: what was looked at is what is installed. */
 	if (r == 0)
-		r = replace_by_copy(parent, name, text, length, mode);
-	if (r == 0 && renameat(parent, name, parent, config) < 0)
+		r = install_copy(parent, config, text, length, mode);
+	if (r == 0 && unlinkat(parent, name, 0) < 0 && errno != ENOENT)
 		r = -errno;
 	return r;
 }
@@ -503,8 +510,8 @@ int hold_install_settings(struct observer *observer, int parent, const char *nam
 		r = agent_config_settle(before, before_length, text, length, &installed, &restored);
 	/* The writer may still hold the file open: what was looked at is what is installed. */
 	if (r == 0)
-		r = replace_by_copy(parent, name, installed, strlen(installed), mode);
-	if (r == 0 && renameat(parent, name, parent, settings) < 0)
+		r = install_copy(parent, settings, installed, strlen(installed), mode);
+	if (r == 0 && unlinkat(parent, name, 0) < 0 && errno != ENOENT)
 		r = -errno;
 	if (r == 0 && restored) {
 		if (asprintf(&line,
@@ -564,7 +571,7 @@ int hold_adopt(struct observer *observer, const char *directory, char why[static
 			continue;
 		r = check_config(observer, fd, text, length, NULL, 0, why);
 		if (r == 0 && fstatat(fd, configs[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			r = replace_by_copy(fd, configs[i], text, length, st.st_mode);
+			r = install_copy(fd, configs[i], text, length, st.st_mode);
 	}
 	/* An open that went on before is perhaps not done yet, and finds the copy then. */
 	if (r == 0)
@@ -698,7 +705,7 @@ static void settle(struct observer *observer, int directory, const char *path)
 		if (r == 0)
 			r = check_config(observer, directory, text, length, NULL, 0, why);
 		if (r == 0 && fstatat(directory, configs[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			r = replace_by_copy(directory, configs[i], text, length, st.st_mode);
+			r = install_copy(directory, configs[i], text, length, st.st_mode);
 		if (r < 0)
 			put_away(observer, directory, configs[i], name);
 	}
