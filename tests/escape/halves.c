@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two runs in one workspace, each of which does a half of what neither may do: one of the two names
  * by which git knows a repository each, at the same moment; or one has a harmless configuration
- * installed, over and over, and the other opens what is installed. The arguments are the command
- * that would run, and the half. */
+ * installed, over and over, and the other opens what is installed; or one makes a repository, and
+ * the other opens its configuration by a path that it changes meanwhile. The arguments are the
+ * command that would run, and the half. */
 #include "evil.h"
 
 #include <sys/mman.h>
@@ -106,8 +107,65 @@ static int attack_installed(char **arguments)
 	return verdict(taken, half);
 }
 
+static volatile char path[16] = "plain";
+
+static void *change_path(void *data)
+{
+	static const char plain[16] = "plain", config[16] = "new/.git/config";
+
+	for (;;) {
+		memcpy((char *)path, plain, sizeof(path));
+		linger(3000);
+		memcpy((char *)path, config, sizeof(path));
+		linger(3000);
+	}
+	return data;
+}
+
+static bool is_made(void)
+{
+	uint64_t end = now_ms() + 5 * PATIENCE_MS;
+
+	while (access("new/.git/config", F_OK) < 0)
+		if (now_ms() > end)
+			return false;
+	return true;
+}
+
+static int attack_changed(char **arguments)
+{
+	uint64_t end;
+	struct stat mine, other;
+	bool opened = false;
+	int fd;
+
+	(void)arguments;
+	if (strcmp(half, "open") != 0) {
+		while (access("ready", F_OK) < 0)
+			usleep(1000);
+		mkdir("new", 0755);
+		mkdir("new/.git", 0755);
+		put("new/.git/config.lock", "[core]\n\trepositoryformatversion = 0\n");
+		rename("new/.git/config.lock", "new/.git/config");
+		usleep(PATIENCE_MS * 1000);
+		return verdict(false, half);
+	}
+	put("plain", "");
+	put("ready", "");
+	if (!is_made())
+		cannot_try("a repository of the other's");
+	start_racer(change_path, NULL);
+	for (end = now_ms() + PATIENCE_MS; !opened && now_ms() < end; close(fd)) {
+		fd = open((char *)path, O_WRONLY);
+		opened = fd >= 0 && fstat(fd, &mine) == 0 && stat("new/.git/config", &other) == 0 &&
+			 mine.st_ino == other.st_ino;
+	}
+	return verdict(opened, "opening it");
+}
+
 static const struct attack attacks[] = {
 	{"halves", 2, attack_halves},
+	{"changed", 2, attack_changed},
 	{"installed", 2, attack_installed},
 };
 

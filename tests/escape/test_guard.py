@@ -116,6 +116,21 @@ def test_no_other_run_opens_what_is_being_installed(place):
     assert [path.name for path in (place.workspace / "deep/er/.git").glob(".ward-new-*")] == []
 
 
+@pytest.mark.skipif("root" not in IDENTITIES, reason="only root can mount")
+def test_a_repository_on_another_file_system_is_told_of(make_place):
+    """One run's workspace is a tree on another file system that the other may write to as well."""
+    place = make_place("root")
+    point = place.base / "point"
+    point.mkdir()
+    run = f"{place.ward} run --quiet"
+    code, said = place.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", f"""mount -t tmpfs none {point} || exit 99
+        (cd {point} && {run} -- {place.program("halves")} changed x open) & {run} --write {point} -- sh -c 'cd {point} && {place.program("halves")} changed x make'
+        wait; test -e {point}/new/.git/config"""])
+    if code == 99:
+        pytest.skip("no mounts here: " + said)
+    assert code == 0 and "opening it" in said and "succeeded" not in said, said
+
+
 @pytest.mark.skipif("root" not in IDENTITIES or not shutil.which("mkfs.btrfs"), reason="only root can mount, and mkfs.btrfs must be there")
 @pytest.mark.parametrize("off", [(), ("seccomp",)], ids=["walls", "real"])
 def test_no_file_system_makes_names_past_the_guard(make_place, off):

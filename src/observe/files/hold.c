@@ -25,23 +25,23 @@ enum {
 	LATER_MOST = 1000,
 	MADE_MOST = 10000,
 	POINTER_MOST = PATH_MAX + 16,
-	COMPANY = 512, /* slots: one page */
+	COMPANY = 4096, /* bytes: one page */
 };
 
-/* Others on the same file system tell each other by a counter in a shared file. */
-static volatile uint64_t *join_company(const char *path, const char *tree, int *ret_fd)
+/* Runs tell each other by a counter in a shared file. One for all of them: a run may write to trees
+ * of several file systems, and in each of these another one may work. */
+static volatile uint64_t *join_company(const char *path, int *ret_fd)
 {
 	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	struct stat st;
-	uint64_t *slots;
+	uint64_t *counter;
 
-	if (fd < 0 || ftruncate(fd, COMPANY * sizeof(*slots)) < 0 || stat(tree, &st) < 0)
+	if (fd < 0 || ftruncate(fd, COMPANY) < 0)
 		return NULL;
-	slots = mmap(NULL, COMPANY * sizeof(*slots), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (slots == MAP_FAILED)
+	counter = mmap(NULL, COMPANY, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (counter == MAP_FAILED)
 		return NULL;
 	*ret_fd = STEAL_FD(fd);
-	return &slots[st.st_dev % COMPANY];
+	return counter;
 }
 
 void hold_begin(struct observer *observer)
@@ -51,8 +51,7 @@ void hold_begin(struct observer *observer)
 
 	if (!observed->guarded || observed->guarded->count == 0)
 		return;
-	holding->company =
-		join_company(observed->company, observed->guarded->items[0], &holding->company_fd);
+	holding->company = join_company(observed->company, &holding->company_fd);
 	if (holding->company)
 		holding->company_before = *holding->company;
 	/* Where no mount holds what is there already, or nobody would tell us what he makes,
@@ -62,9 +61,8 @@ void hold_begin(struct observer *observer)
 
 void hold_done(struct holding *holding)
 {
-	if (holding->company) { /* the slot lies on the one page there is */
-		munmap((void *)((uintptr_t)holding->company & ~(uintptr_t)4095),
-		       COMPANY * sizeof(uint64_t));
+	if (holding->company) {
+		munmap((void *)(uintptr_t)holding->company, COMPANY);
 		close_fd(&holding->company_fd);
 	}
 	worktrees_done(&holding->worktrees);

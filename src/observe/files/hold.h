@@ -36,7 +36,7 @@ struct holding {
 		bool objects; /* else refs */
 	} * halves;	      /* directories with one of a repository's two names: see apart.c */
 	size_t half_count;
-	volatile uint64_t *company; /* holders made by all runs on this file system */
+	volatile uint64_t *company; /* holders made by all runs of the user */
 	uint64_t company_before;
 	int company_fd; /* where there is one */
 	struct worktrees worktrees;
