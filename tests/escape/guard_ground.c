@@ -57,6 +57,50 @@ static int attack_bare_in_part(char **arguments)
 	return verdict(symlink("deep/er/.git/objects/x", "x") == 0, "a bare one in the objects");
 }
 
+/* What a person's next commit, fetch or clean-up writes, and where. */
+static const char *const written[] = {"COMMIT_EDITMSG", "FETCH_HEAD", "packed-refs", "logs/HEAD"};
+
+static int attack_written_by_link(char **arguments)
+{
+	static char target[512], path[128];
+	bool made = false;
+
+	(void)arguments;
+	if (!getcwd(target, sizeof(target) - 64))
+		cannot_try("the workspace");
+	strcat(target, "/../outside/started");
+	put("deep/er/.git/MERGE_MSG", evil_hook);
+	for (size_t i = 0; i < ELEMENTS(written); i++) {
+		snprintf(path, sizeof(path), "deep/er/.git/%s", written[i]);
+		unlink(path);
+		made = symlink(target, path) == 0 || made;
+	}
+	return verdict(made, "a link that git writes to");
+}
+
+static int attack_written_by_moved_link(char **arguments)
+{
+	static char target[512];
+
+	(void)arguments;
+	if (!getcwd(target, sizeof(target) - 64))
+		cannot_try("the workspace");
+	strcat(target, "/../outside/started");
+	put("deep/er/.git/MERGE_MSG", evil_hook);
+	if (symlink(target, "l") < 0)
+		cannot_try("a link");
+	unlink("deep/er/.git/COMMIT_EDITMSG");
+	mkdir("heads", 0755);
+	if (symlink(target, "heads/main") < 0)
+		cannot_try("a link");
+	rename("deep/er/.git/logs/refs/heads", "deep/er/.git/logs/refs/old");
+	if (rename("heads", "deep/er/.git/logs/refs/heads") == 0)
+		return verdict(true, "a directory that holds one");
+	if (link("l", "deep/er/.git/COMMIT_EDITMSG") == 0)
+		return verdict(true, "a second name of one");
+	return verdict(rename("l", "deep/er/.git/COMMIT_EDITMSG") == 0, "one that was moved");
+}
+
 static int attack_settings_to_module(char **arguments)
 {
 	(void)arguments;
@@ -242,6 +286,8 @@ static int attack_worktree_moved(char **arguments)
 }
 
 static const struct attack attacks[] = {
+	{"written-by-link", 1, attack_written_by_link},
+	{"written-by-moved-link", 1, attack_written_by_moved_link},
 	{"part-as-repository", 1, attack_part_as_repository},
 	{"part-renamed", 1, attack_part_renamed},
 	{"part-of-that-name", 1, attack_part_of_that_name},

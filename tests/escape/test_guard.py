@@ -32,11 +32,12 @@ def prepare(place):
 
 # What a person does in each of the directories, until something that was not his to run has left a mark.
 WORKS_THERE = """exec 3>&1 >/dev/null 2>&1
-mark=$1; shift
+mark=$1 started=$2; shift 2
 for directory; do
 	[ -d "$directory" ] || continue
 	git -C "$directory" status
 	git -C "$directory" -c user.name=n -c user.email=e commit -q --allow-empty -m x
+	[ -e "$started" ] && echo "$directory writes to $started" >&3 && exit 1
 	[ -e "$mark" ] && echo "$directory" >&3 && exit 1
 done
 exit 0"""
@@ -44,7 +45,7 @@ exit 0"""
 
 def harm(place):
     """What of the attack would run, or be read, outside."""
-    harmed = place.outside / "harmed"
+    harmed, started = place.outside / "harmed", place.outside / "started"
     visited = []
     for directory, directories, files in os.walk(place.workspace):
         for name in directories + files:
@@ -55,11 +56,13 @@ def harm(place):
         if os.path.basename(directory) != "hooks":
             visited += [directory, *(os.path.join(directory, name) for name in directories if os.path.islink(os.path.join(directory, name)))]
     # By one child: hundreds of copies of python would take longer than all else that the tests do.
-    code, said = place.run(["/bin/sh", "-c", WORKS_THERE, "sh", harmed, *visited], timeout=3 * PATIENCE, environment=place.environment(
+    code, said = place.run(["/bin/sh", "-c", WORKS_THERE, "sh", harmed, started, *visited], timeout=3 * PATIENCE, environment=place.environment(
         GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*"))
-    assert code == (1 if harmed.exists() else 0), said
-    if harmed.exists():
-        harmed.unlink()
+    left = [path for path in (harmed, started) if path.exists()]
+    assert code == (1 if left else 0), said
+    for path in left:
+        path.unlink()
+    if left:
         return said
     return None
 

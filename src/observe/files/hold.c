@@ -211,6 +211,44 @@ bool hold_is_held(const struct observer *observer, const char *directory)
 	return top && guard_ground_of(top, directory).ground == GROUND_REPOSITORY;
 }
 
+/* A tree that was made writable may itself be one: the repository that a worktree belongs to. */
+static bool is_repository_tree(const char *top)
+{
+	char path[PATH_MAX + 16];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/.git", top);
+	return guard_is(path_last(top), ".git") || is_worktree(top) ||
+	       (hold_is_repository(top) && lstat(path, &st) < 0);
+}
+
+bool hold_is_in_repository(const struct observer *observer, const char *path, bool itself)
+{
+	const char *top = find_tree(observer, path, /* innermost= */ false);
+	struct guard_place place;
+
+	if (!top || strcmp(path, top) == 0)
+		return false;
+	if (itself)
+		place = guard_ground_of(top, path);
+	else
+		guard_path(top, path, &place);
+	return place.ground == GROUND_REPOSITORY || place.ground == GROUND_OPEN ||
+	       place.ground == GROUND_HOOKS || is_repository_tree(top);
+}
+
+bool hold_leads_out(const char *target)
+{
+	if (target[0] == '/')
+		return true;
+	for (const char *part = target; part; part = strchr(part, '/')) {
+		part += *part == '/';
+		if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || !part[2]))
+			return true;
+	}
+	return false;
+}
+
 bool hold_may_move(const struct observer *observer, const char *from, const char *to)
 {
 	const char *top = hold_tree(observer, from), *top2 = hold_tree(observer, to);

@@ -79,6 +79,11 @@ int hold_open_parent(const struct observer *observer, const char *path, int like
 /* True if the directory stands in a repository by its name, where configuration and hooks are
  * guarded anyway. */
 bool hold_is_held(const struct observer *observer, const char *directory);
+/* True if the path lies in a repository, by its name, or (itself) is one. What lies there git
+ * writes to without asking whether it is a link. */
+bool hold_is_in_repository(const struct observer *observer, const char *path, bool itself);
+/* True if a link of that text may lead to more than lies in its own directory. */
+bool hold_leads_out(const char *target);
 /* Whether the directory at one path may be moved to the other, by where they stand. */
 bool hold_may_move(const struct observer *observer, const char *from, const char *to);
 /* True if dir has what makes git take a directory for a repository. */

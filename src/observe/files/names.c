@@ -22,6 +22,8 @@
 
 const char rule_guarded[] = "protected: a name that runs programs outside the sandbox";
 static const char rule_inside[] = "protected: a link to where no name is guarded";
+static const char rule_repository[] =
+	"protected: a link in a repository, by which git would write elsewhere";
 static const char rule_worktree[] = "protected: a repository says that its files lie there";
 
 static bool is_mount_point(const struct spot *spot)
@@ -179,6 +181,16 @@ static int make(const struct seccomp_notif *call, const struct trap *trap, int p
 	return r;
 }
 
+/* Git opens its own files, to write to them, without asking whether one is a link: what a person
+ * commits, fetches or packs would be written to where it leads, in words that a command chose. So a
+ * link in a repository leads to what lies below it there, and what was filled elsewhere stays
+ * there. */
+static bool brings_links(const struct observer *observer, const char *from, const char *to)
+{
+	return hold_is_in_repository(observer, to, /* itself= */ false) &&
+	       !hold_is_in_repository(observer, from, /* itself= */ true);
+}
+
 const char *link_rule(struct observer *observer, const char *path, const char *target)
 {
 	if (permit_refuses_link(observer, path))
@@ -187,6 +199,9 @@ const char *link_rule(struct observer *observer, const char *path, const char *t
 		return NULL;
 	if (target && guard_leads_inside(target))
 		return rule_inside;
+	if (target && hold_leads_out(target) &&
+	    hold_is_in_repository(observer, path, /* itself= */ false))
+		return rule_repository;
 	return worktrees_refuse(observer, path, NULL) ? rule_worktree : NULL;
 }
 
@@ -375,6 +390,8 @@ bool is_no_holder(const char *name)
 
 const char *moved_rule(struct observer *observer, mode_t mode, const char *from, const char *to)
 {
+	if ((S_ISLNK(mode) || S_ISDIR(mode)) && brings_links(observer, from, to))
+		return rule_repository;
 	if (S_ISLNK(mode))
 		return link_rule(observer, to, /* target= */ NULL);
 	if (!S_ISDIR(mode))
@@ -757,7 +774,9 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 	source = hold_judge(observer, found.path);
 	if (S_ISLNK(found.st.st_mode)) {
 		locked = worktrees_lock(observer, /* alone= */ false);
-		refused = link_rule(observer, spot.path, /* target= */ NULL);
+		refused = brings_links(observer, found.path, spot.path)
+				  ? rule_repository
+				  : link_rule(observer, spot.path, /* target= */ NULL);
 	}
 	if (refused || target >= GUARD_CONFIG || target == GUARD_HOLDER) {
 		refuse_guarded(observer, call, trap, spot.path, refused);
