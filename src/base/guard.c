@@ -283,6 +283,12 @@ static enum guard by_name(const char *name, enum guard otherwise)
 	return is_one_of(closed_files, ELEMENTS(closed_files), name) ? GUARD_CLOSED : otherwise;
 }
 
+/* Or the part of one that is shared (core.splitIndex). */
+static bool is_index(const char *name)
+{
+	return strcmp(name, "index") == 0 || strncmp(name, "sharedindex.", 12) == 0;
+}
+
 static enum guard in_repository(const struct guard_place *place, const char *name)
 {
 	if (strcasecmp(name, "config") == 0 || strcasecmp(name, "config.worktree") == 0)
@@ -291,6 +297,8 @@ static enum guard in_repository(const struct guard_place *place, const char *nam
 		return place->worktree ? GUARD_LATER : GUARD_CLOSED;
 	if (strcasecmp(name, "hooks") == 0)
 		return GUARD_HOLDER;
+	if (is_index(name) && !place->names)
+		return GUARD_INDEX;
 	return by_name(name, GUARD_KEPT);
 }
 

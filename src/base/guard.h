@@ -16,6 +16,7 @@ enum guard {
 	GUARD_HOLDER, /* the name of a holder: .git, .claude ... */
 	GUARD_OPEN,   /* a part of a repository with traffic of its own, which runs nothing */
 	GUARD_KEPT,   /* in a holder, and harmless: the supervisor changes it */
+	GUARD_INDEX,  /* a repository's index: as its configuration, but it may go away */
 	GUARD_CONFIG, /* a repository's configuration: replaced only by a checked copy */
 	GUARD_LATER,  /* says where a repository lies: its content is looked at when it is there */
 	GUARD_CLOSED, /* not without being asked for by name */

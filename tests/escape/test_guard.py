@@ -36,6 +36,7 @@ mark=$1 started=$2; shift 2
 for directory; do
 	[ -d "$directory" ] || continue
 	git -C "$directory" status
+	git -C "$directory" checkout -- .
 	git -C "$directory" -c user.name=n -c user.email=e commit -q --allow-empty -m x
 	[ -e "$started" ] && echo "$directory writes to $started" >&3 && exit 1
 	[ -e "$mark" ] && echo "$directory" >&3 && exit 1

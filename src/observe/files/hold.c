@@ -8,6 +8,8 @@
 #include "../../base/units.h"
 #include "../../sandbox/agentconfig.h"
 #include "../../sandbox/gitconfig.h"
+#include "../../sandbox/gitconfig_read.h"
+#include "../../sandbox/gitindex.h"
 #include "../../sys/kernel.h"
 
 #include <dirent.h>
@@ -127,7 +129,8 @@ static enum guard judge_by_neighbours(const char *top, const char *path)
 {
 	char directory[PATH_MAX];
 	const char *name = path_last(path);
-	bool in_hooks;
+	bool in_hooks, own; /* own: what each worktree has for itself */
+	enum guard guard;
 	char *slash;
 
 	if (strlen(path) >= sizeof(directory))
@@ -136,17 +139,17 @@ static enum guard judge_by_neighbours(const char *top, const char *path)
 	slash = strrchr(directory, '/');
 	*slash = '\0';
 	in_hooks = guard_is(path_last(directory), "hooks");
-	if (!in_hooks && !guard_is(name, "config") && !guard_is(name, "config.worktree") &&
-	    !guard_is(name, "hooks"))
+	guard = guard_of(
+		&(struct guard_place){.ground = in_hooks ? GROUND_HOOKS : GROUND_REPOSITORY}, name);
+	own = guard == GUARD_INDEX || guard_is(name, "config.worktree");
+	if (!in_hooks && !own && !guard_is(name, "config") && !guard_is(name, "hooks"))
 		return GUARD_FREE;
 	if (in_hooks)
 		*strrchr(directory, '/') = '\0';
 	if (!path_is_under(directory, top) ||
-	    !(hold_is_repository(directory) ||
-	      (guard_is(name, "config.worktree") && is_worktree(directory))))
+	    !(hold_is_repository(directory) || (own && is_worktree(directory))))
 		return GUARD_FREE;
-	return guard_of(
-		&(struct guard_place){.ground = in_hooks ? GROUND_HOOKS : GROUND_REPOSITORY}, name);
+	return guard;
 }
 
 /* What a rule closes within the tree, by a plain path. What was there at the start is held by a
@@ -456,6 +459,33 @@ static bool may_be_worktree(const char *value, void *data)
 	return worktree_may_be(repository->observer, repository->directory, value);
 }
 
+/* How many bytes name an object. */
+static size_t id_length(const char *config, size_t length)
+{
+	_cleanup_settings_ struct git_settings settings = {0};
+	size_t id = 20;
+
+	if (config)
+		(void)git_settings_read(config, length, &settings);
+	for (size_t i = 0; i < settings.count; i++)
+		if (settings.items[i].key &&
+		    strcmp(settings.items[i].key, "extensions.objectformat") == 0)
+			id = settings.items[i].value &&
+					     strcmp(settings.items[i].value, "sha256") == 0
+				     ? 32
+				     : 20;
+	return id;
+}
+
+/* An index that was looked at would be read another way. */
+static bool reads_index_anew(int parent, const char *text, size_t length, const char *before,
+			     size_t before_length)
+{
+	return id_length(text, length) != id_length(before, before_length) &&
+	       (faccessat(parent, "index", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+		faccessat(parent, "worktrees", F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+}
+
 static int check_config(const struct observer *observer, int parent, const char *text,
 			size_t length, const char *before, size_t before_length,
 			char why[static 300])
@@ -482,8 +512,10 @@ static int check_config(const struct observer *observer, int parent, const char 
 /* Puts a copy of the text in the place of a file. The copy is filled by a name of ward's own, which
  * no supervisor opens for anybody: by the name that the file had, another run in the workspace
  * could open what was looked at, and write to it when it is installed. */
-static int install_copy(int parent, const char *name, const char *text, size_t length, mode_t mode)
+static int install_copy(int parent, const char *name, const char *text, size_t length, mode_t mode,
+			const struct timespec *changed)
 {
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
 	_cleanup_close_ int fd = -1;
 	char copy[NAME_MAX + 1];
 	int r;
@@ -494,6 +526,10 @@ static int install_copy(int parent, const char *name, const char *text, size_t l
 	if (fd < 0)
 		return -errno;
 	r = fchmod(fd, mode & 0777) < 0 ? -errno : write_all(fd, text, length);
+	if (changed)
+		times[1] = *changed;
+	if (r == 0 && changed && futimens(fd, times) < 0)
+		r = -errno;
 	if (r == 0 && renameat(parent, copy, parent, name) < 0)
 		r = -errno;
 	if (r < 0)
@@ -516,6 +552,10 @@ int hold_install_config(struct observer *observer, int parent, const char *name,
 		r = text_restore(seen, before, before_length, &text, &length);
 	if (r == 0 || r == -EINVAL) /* which says where it cannot be read */
 		r = check_config(observer, parent, text, length, before, before_length, why);
+	if (r == 0 && reads_index_anew(parent, text, length, before, before_length)) {
+		snprintf(why, 300, "protected: git configuration, extensions.objectFormat");
+		r = -EACCES;
+	}
 	if (r == 0)
 		worktrees_may_change(observer, text);
 	if (r == 0 && seen >= 0) {
@@ -524,7 +564,7 @@ int hold_install_config(struct observer *observer, int parent, const char *name,
 	}
 	/* The writer may still hold the file open: what was looked at is what is installed. */
 	if (r == 0)
-		r = install_copy(parent, config, text, length, mode);
+		r = install_copy(parent, config, text, length, mode, NULL);
 	if (r == 0 && unlinkat(parent, name, 0) < 0 && errno != ENOENT)
 		r = -errno;
 	return r;
@@ -546,7 +586,7 @@ int hold_install_settings(struct observer *observer, int parent, const char *nam
 		r = agent_config_settle(before, before_length, text, length, &installed, &restored);
 	/* The writer may still hold the file open: what was looked at is what is installed. */
 	if (r == 0)
-		r = install_copy(parent, settings, installed, strlen(installed), mode);
+		r = install_copy(parent, settings, installed, strlen(installed), mode, NULL);
 	if (r == 0 && unlinkat(parent, name, 0) < 0 && errno != ENOENT)
 		r = -errno;
 	if (r == 0 && restored) {
@@ -587,6 +627,67 @@ static int adopt_hooks(int directory, char why[static 300])
 	return r;
 }
 
+static int check_index(int repository, const char *text, size_t length, char why[static 300])
+{
+	_cleanup_free_ char *config = NULL, *common = NULL;
+	char name[GIT_INDEX_NAME] = "";
+	size_t config_length;
+	int r = hold_read_text(repository, "commondir", POINTER_MOST, &common, &config_length);
+
+	/* What all worktrees share. */
+	if (r == 0)
+		r = hold_read_text(repository, common ? "../../config" : "config", GIT_CONFIG_LIMIT,
+				   &config, &config_length);
+	if (r == 0)
+		r = git_index_check(text, length, id_length(config, config_length), name);
+	if (r < 0)
+		snprintf(why, 300, "protected: an index %s%s",
+			 *name ? "that names what is no place in the tree: "
+			       : "that git could not read",
+			 name);
+	return r < 0 ? -EACCES : 0;
+}
+
+int hold_install_index(struct observer *observer, int parent, const char *name, const char *index,
+		       const struct stat *st, char why[static 300])
+{
+	_cleanup_worktrees_ struct observer *locked = worktrees_lock(observer, /* alone= */ false);
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	int r = hold_read_text(parent, name, GIT_INDEX_LIMIT, &text, &length);
+
+	if (r == 0 && !text)
+		r = -ENOENT;
+	if (r == 0)
+		r = check_index(parent, text, length, why);
+	/* By its time git tells what could have changed in the same moment, and looks at that. */
+	if (r == 0)
+		r = install_copy(parent, index, text, length, st->st_mode, &st->st_mtim);
+	if (r == 0 && unlinkat(parent, name, 0) < 0 && errno != ENOENT)
+		r = -errno;
+	return r;
+}
+
+/* One that was there before the directory became a repository. */
+static int adopt_index(int directory, char why[static 300])
+{
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	struct stat st;
+	int r;
+
+	if (fstatat(directory, "index", &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode))
+		return 0;
+	r = hold_read_text(directory, "index", GIT_INDEX_LIMIT, &text, &length);
+	if (r == 0 && text)
+		r = check_index(directory, text, length, why);
+	if (r == 0 && text) /* whoever has it open writes to the old one */
+		r = install_copy(directory, "index", text, length, st.st_mode, &st.st_mtim);
+	if (r < 0 && !*why)
+		snprintf(why, 300, "protected: an index");
+	return r < 0 ? -EACCES : 0;
+}
+
 int hold_adopt(struct observer *observer, const char *directory, char why[static 300])
 {
 	_cleanup_close_ int fd = sys_openat2(AT_FDCWD, directory, O_PATH | O_DIRECTORY | O_CLOEXEC,
@@ -598,6 +699,8 @@ int hold_adopt(struct observer *observer, const char *directory, char why[static
 		return -errno;
 	hold_announce(observer); /* from here on what was looked at does not change unseen */
 	r = adopt_hooks(fd, why);
+	if (r == 0)
+		r = adopt_index(fd, why);
 	for (size_t i = 0; i < ELEMENTS(configs) && r == 0; i++) {
 		_cleanup_free_ char *text = NULL;
 		size_t length;
@@ -607,7 +710,7 @@ int hold_adopt(struct observer *observer, const char *directory, char why[static
 			continue;
 		r = check_config(observer, fd, text, length, NULL, 0, why);
 		if (r == 0 && fstatat(fd, configs[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			r = install_copy(fd, configs[i], text, length, st.st_mode);
+			r = install_copy(fd, configs[i], text, length, st.st_mode, NULL);
 	}
 	/* An open that went on before is perhaps not done yet, and finds the copy then. */
 	if (r == 0)
@@ -741,12 +844,19 @@ static void settle(struct observer *observer, int directory, const char *path)
 		if (r == 0)
 			r = check_config(observer, directory, text, length, NULL, 0, why);
 		if (r == 0 && fstatat(directory, configs[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			r = install_copy(directory, configs[i], text, length, st.st_mode);
+			r = install_copy(directory, configs[i], text, length, st.st_mode, NULL);
 		if (r < 0)
 			put_away(observer, directory, configs[i], name);
 	}
 	if (adopt_hooks(directory, why) < 0)
 		put_away_hooks(observer, directory, path);
+	if (adopt_index(directory, why) < 0) {
+		_cleanup_free_ char *name = NULL;
+
+		if (asprintf(&name, "%s/index", path) < 0)
+			abort();
+		put_away(observer, directory, "index", name);
+	}
 }
 
 void hold_look_again(struct observer *observer, const char *path)

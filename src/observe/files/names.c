@@ -21,6 +21,7 @@
 #include <sys/syscall.h>
 
 const char rule_guarded[] = "protected: a name that runs programs outside the sandbox";
+const char rule_index[] = "protected: an index is replaced as git does, by a file beside it";
 static const char rule_inside[] = "protected: a link to where no name is guarded";
 static const char rule_repository[] =
 	"protected: a link in a repository, by which git would write elsewhere";
@@ -242,7 +243,7 @@ static void serve_make(struct observer *observer, const struct seccomp_notif *ca
 		locked = worktrees_lock(observer, /* alone= */ false);
 		rule = link_rule(observer, spot.path, target);
 	}
-	if (rule || guard >= GUARD_CONFIG || (guard == GUARD_HOLDER && !directory)) {
+	if (rule || guard >= GUARD_INDEX || (guard == GUARD_HOLDER && !directory)) {
 		refuse_guarded(observer, call, trap, spot.path, rule);
 		return;
 	}
@@ -416,7 +417,7 @@ static int judge_rename(const struct observer *observer, const struct spot *from
 				       target != GUARD_HOLDER
 			       ? 0
 			       : -1;
-	if (target == GUARD_CONFIG) {
+	if (target == GUARD_CONFIG || target == GUARD_INDEX) {
 		char beside[PATH_MAX];
 
 		strcpy(beside, to->path);
@@ -617,8 +618,8 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	}
 	if (r < 0) {
 		refuse_guarded(observer, call, trap,
-			       target >= GUARD_CONFIG || target == GUARD_HOLDER ? to.path
-										: from.path,
+			       target >= GUARD_INDEX || target == GUARD_HOLDER ? to.path
+									       : from.path,
 			       NULL);
 		return;
 	}
@@ -627,6 +628,8 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 
 		if (at < 0)
 			r = at;
+		else if (target == GUARD_INDEX)
+			r = hold_install_index(observer, at, from.name, to.name, &from.st, why);
 		else if (guard_is(to.name, ".claude.json"))
 			r = hold_install_settings(observer, at, from.name, to.name, from.st.st_mode,
 						  to.path);
@@ -778,12 +781,12 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 				  ? rule_repository
 				  : link_rule(observer, spot.path, /* target= */ NULL);
 	}
-	if (refused || target >= GUARD_CONFIG || target == GUARD_HOLDER) {
+	if (refused || target >= GUARD_INDEX || target == GUARD_HOLDER) {
 		refuse_guarded(observer, call, trap, spot.path, refused);
 		return;
 	}
 	/* A second name would be a way round the first. */
-	if (source >= GUARD_CONFIG || source == GUARD_HOLDER) {
+	if (source >= GUARD_INDEX || source == GUARD_HOLDER) {
 		refuse_guarded(observer, call, trap, found.path, NULL);
 		return;
 	}
