@@ -111,6 +111,18 @@ def test_two_runs_make_no_repository_between_them(place, off):
     assert bool(evil) == bool(off), evil
 
 
+@pytest.mark.parametrize("off", [(), ("guard",)], ids=["walls", "real"])
+def test_what_a_guarded_name_of_a_person_s_leads_to_is_guarded(place, off):
+    """Settings that lie elsewhere in the tree, by links where programs look for them."""
+    kept = [place.write(place.workspace / "dot" / name, "mine\n") for name in ("bashrc", "claude/settings.json")]
+    for link, to in ((".bashrc", "dot/bashrc"), (".claude", "dot/claude")):
+        (place.workspace / link).symlink_to(to)
+    code, said = place.sandboxed(["sh", "-c", """for name in dot/bashrc dot/claude/settings.json; do echo evil >$name; rm -f $name; mkdir -p x/claude; echo evil >x/${name#*/}
+        mv -f x/${name#*/} $name; done; mv dot away && mv x dot; echo more >dot/other"""], off=off)
+    assert (place.workspace / "dot/other").exists(), said
+    assert all(path.exists() and path.read_text() == "mine\n" for path in kept) != bool(off), said
+
+
 def test_no_other_run_opens_what_is_being_installed(place):
     command = prepare(place)
     runs = [place.start([place.ward, "run", "--quiet", "--", place.program("halves"), "installed", command, half]) for half in ("install", "open")]
