@@ -373,10 +373,11 @@ static enum guard by_name(const char *name, enum guard otherwise)
 	return is_one_of(closed_files, ELEMENTS(closed_files), name) ? GUARD_CLOSED : otherwise;
 }
 
-/* Or the part of one that is shared (core.splitIndex). */
+/* Or the part of one that is shared (core.splitIndex), or what says where conflicts are. */
 static bool is_index(const char *name)
 {
-	return strcmp(name, "index") == 0 || strncmp(name, "sharedindex.", 12) == 0;
+	return strcmp(name, "index") == 0 || strncmp(name, "sharedindex.", 12) == 0 ||
+	       strcmp(name, GUARD_CONFLICTS) == 0;
 }
 
 static enum guard in_repository(const struct guard_place *place, const char *name)

@@ -48,6 +48,9 @@ struct guard_place {
 #define GUARD_INSIDE_LAYER GUARD_INSIDE "-layer"
 /* How the name begins of a copy that was looked at and is not installed yet. */
 #define GUARD_NEW ".ward-new-"
+/* The files whose conflicts git remembers, to copy what they hold in the end into the repository.
+ */
+#define GUARD_CONFLICTS "merge_rr"
 /* True if the text says where ward's own directories lie. */
 bool guard_says_inside(const char *text);
 /* True if a link of that text says it, or may lead to what another process sees (/proc/PID/root).

@@ -123,6 +123,22 @@ def test_what_a_guarded_name_of_a_person_s_leads_to_is_guarded(place, off):
     assert all(path.exists() and path.read_text() == "mine\n" for path in kept) != bool(off), said
 
 
+@pytest.mark.parametrize("off", [(), ("guard",)], ids=["walls", "real"])
+@pytest.mark.parametrize("way", ["cat rr >$git/MERGE_RR", "cp rr $git/MERGE_RR.lock; mv $git/MERGE_RR.lock $git/MERGE_RR", "mv rr $git/MERGE_RR",
+                                 "cp rr $git/rr; ln $git/rr $git/MERGE_RR || ln -s rr $git/MERGE_RR"])
+def test_no_commit_of_a_person_s_copies_a_secret(place, off, way):
+    """Git remembers how conflicts were resolved: it copies what those files hold in the end, and follows links to do so."""
+    prepare(place)
+    place.write(place.home / ".ssh/id_ed25519", "a secret\n")
+    repository, one = place.workspace / "deep/er", "1" * 40
+    place.sandboxed(["sh", "-c", f"""git=deep/er/.git; mkdir -p $git/rr-cache/{one}; ln -s {place.home}/.ssh/id_ed25519 deep/er/l; printf '{one}\\tl\\0' >rr
+        printf '<<<<<<<\\na\\n=======\\nb\\n>>>>>>>\\n' >$git/rr-cache/{one}/preimage; {way}"""], off=off)
+    code, said = place.run(["git", "-C", repository, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty", "-m", "x"])
+    assert code == 0, said
+    copied = repository / ".git/rr-cache" / one / "postimage"
+    assert (copied.exists() and copied.read_text() == "a secret\n") == bool(off), said
+
+
 def test_no_other_run_opens_what_is_being_installed(place):
     command = prepare(place)
     runs = [place.start([place.ward, "run", "--quiet", "--", place.program("halves"), "installed", command, half]) for half in ("install", "open")]

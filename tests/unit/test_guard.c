@@ -24,6 +24,7 @@ static void each_path_is_what_the_table_says(void **state)
 		{"/w/a/.git/index.lock", GUARD_KEPT},
 		{"/w/a/.git/sharedindex.0a", GUARD_INDEX},
 		{"/w/a/.git/modules/x/index", GUARD_INDEX},
+		{"/w/a/.git/MERGE_RR", GUARD_INDEX},
 		{"/w/a/.git/modules/index", GUARD_KEPT},
 		{"/w/a/.git/worktrees/index/index", GUARD_INDEX},
 		{"/w/a/.git/lfs/index", GUARD_OPEN},

@@ -658,7 +658,9 @@ int hold_install_index(struct observer *observer, int parent, const char *name, 
 
 	if (r == 0 && !text)
 		r = -ENOENT;
-	if (r == 0)
+	if (r == 0 && guard_is(index, GUARD_CONFLICTS)) /* none is remembered, and git goes on */
+		length = 0;
+	else if (r == 0)
 		r = check_index(parent, text, length, why);
 	/* By its time git tells what could have changed in the same moment, and looks at that. */
 	if (r == 0)
@@ -676,6 +678,9 @@ static int adopt_index(int directory, char why[static 300])
 	struct stat st;
 	int r;
 
+	if (fstatat(directory, "MERGE_RR", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    (r = install_copy(directory, "MERGE_RR", "", 0, 0600, NULL)) < 0)
+		return r;
 	if (fstatat(directory, "index", &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode))
 		return 0;
 	r = hold_read_text(directory, "index", GIT_INDEX_LIMIT, &text, &length);

@@ -107,7 +107,8 @@ int hold_install_settings(struct observer *observer, int parent, const char *nam
  * -EACCES with the key that may not, or -errno. */
 int hold_install_config(struct observer *observer, int parent, const char *name, const char *config,
 			mode_t mode, int text, char why[static 300]);
-/* The same for an index, in which all names must be places in the tree. */
+/* The same for an index, in which all names must be places in the tree; and for what says where
+ * conflicts are, which then says nothing. */
 int hold_install_index(struct observer *observer, int parent, const char *name, const char *index,
 		       const struct stat *st, char why[static 300]);
 /* A regular file's text; *ret_text is NULL where there is none. -errno. */

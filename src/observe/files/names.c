@@ -21,7 +21,8 @@
 #include <sys/syscall.h>
 
 const char rule_guarded[] = "protected: a name that runs programs outside the sandbox";
-const char rule_index[] = "protected: an index is replaced as git does, by a file beside it";
+const char rule_index[] =
+	"protected: git follows what it says, and replaces it by a file beside it";
 static const char rule_inside[] = "protected: a link to where no name is guarded";
 static const char rule_repository[] =
 	"protected: a link in a repository, by which git would write elsewhere";
