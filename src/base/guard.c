@@ -10,18 +10,29 @@
 #include <string.h>
 #include <strings.h>
 
-/* Run by a shell, a session or a program at its next start. */
+/* Run by a shell, a session or a program at its next start: in a home, or, as those of interpreters
+ * and debuggers, in whatever directory that may be. In the letters that the program looks for: so
+ * does the walk that holds those that are there. */
 static const char *const closed_files[] = {
-	".ward.yaml",	 ".bashrc",   ".bash_profile", ".bash_login",	 ".bash_logout",
-	".bash_aliases", ".profile",  ".zshrc",	       ".zshenv",	 ".zprofile",
-	".zlogin",	 ".zlogout",  ".kshrc",	       ".cshrc",	 ".tcshrc",
-	".login",	 ".xprofile", ".xinitrc",      ".xsession",	 ".xsessionrc",
-	".gitconfig",	 ".mcp.json", "opencode.json", "opencode.jsonc", ".claude.json",
+	".ward.yaml",	".bashrc",	 ".bash_profile", ".bash_login",
+	".bash_logout", ".bash_aliases", ".profile",	  ".zshrc",
+	".zshenv",	".zprofile",	 ".zlogin",	  ".zlogout",
+	".kshrc",	".cshrc",	 ".tcshrc",	  ".login",
+	".xprofile",	".xinitrc",	 ".xsession",	  ".xsessionrc",
+	".gitconfig",	".mcp.json",	 "opencode.json", "opencode.jsonc",
+	".claude.json", ".vimrc",	 ".gvimrc",	  ".exrc",
+	".nvimrc",	".nvim.lua",	 ".emacs",	  ".inputrc",
+	".tmux.conf",	".screenrc",	 ".gdbinit",	  ".lldbinit",
+	".pdbrc",	".irbrc",	 ".pryrc",	  ".Rprofile",
+	".Renviron",	".ghci",	 ".ocamlinit",	  ".iex.exs",
+	".octaverc",	"crush.json",	 ".crush.json",	  ".continuerc.json",
 	"commondir", /* makes any directory beside it a worktree of another repository */
 };
 
-static const char *const vscode[] = {"settings.json", "tasks.json", "launch.json", "mcp.json",
-				     NULL};
+/* Of C and C++ it runs the compiler that is named, and of CMake scripts. */
+static const char *const vscode[] = {
+	"settings.json",	 "tasks.json",	    "launch.json", "mcp.json",
+	"c_cpp_properties.json", "cmake-kits.json", NULL};
 static const char *const claude[] = {"settings.json",	"settings.local.json",
 				     "hooks",		"commands",
 				     "agents",		"skills",
@@ -40,17 +51,93 @@ static const char *const opencode[] = {"opencode.json", "opencode.jsonc", "plugi
 				       "tool",		"tools",	  "command", "commands",
 				       "agent",		"agents",	  NULL};
 static const char *const zed[] = {"settings.json", "tasks.json", "debug.json", NULL};
-static const char *const config[] = {"autostart",     "systemd", "fish",  "git",
-				     "environment.d", "ward",	 "nvim",  "opencode",
-				     "Code",	      "zed",	 "goose", NULL};
+/* Language servers are programs. */
+static const char *const helix[] = {"config.toml", "languages.toml", NULL};
+static const char *const fleet[] = {"settings.json", "run.json", NULL};
+static const char *const kiro[] = {"settings", "hooks", "agents", NULL};
+static const char *const mcp[] = {"mcp.json", "mcp", "hooks", NULL}; /* .roo, .junie ... */
+static const char *const amazonq[] = {"mcp.json", "cli-agents", "agents", NULL};
+static const char *const continue_[] = {"mcpServers", "config.json", "config.yaml", "config.ts",
+					NULL};
+static const char *const factory[] = {"settings.json", "settings.local.json",
+				      "mcp.json",      "hooks",
+				      "hooks.json",    "droids",
+				      "commands",      NULL};
+static const char *const amp[] = {"settings.json",
+				  "settings.jsonc",
+				  "settings.local.json",
+				  "toolbox",
+				  "plugins",
+				  "hooks",
+				  NULL};
+static const char *const pi[] = {"settings.json", "extensions", "npm", "git", NULL};
+/* What other keepers of versions have for a configuration, and what says where that lies. */
+static const char *const mercurial[] = {"hgrc",	  "hgrc-not-shared", "sharedpath",
+					"shared", "requires",	     NULL};
+static const char *const sapling[] = {"config", "sharedpath", "requires", NULL};
+static const char *const jujutsu[] = {"repo", "config.toml", "workspace-config.toml", NULL};
+static const char *const jujutsu_repository[] = {"config.toml", NULL};
+static const char *const config[] = {"autostart",
+				     "systemd",
+				     "fish",
+				     "git",
+				     "environment.d",
+				     "ward",
+				     "nvim",
+				     "opencode",
+				     "Code",
+				     "zed",
+				     "goose",
+				     "helix",
+				     "Cursor",
+				     "Code - Insiders",
+				     "VSCodium",
+				     "Windsurf",
+				     "Kiro",
+				     "crush",
+				     "amp",
+				     "Claude",
+				     "gh",
+				     "jj",
+				     "hg",
+				     "mise",
+				     "direnv",
+				     "tmux",
+				     "vim",
+				     "emacs",
+				     "zsh",
+				     "nushell",
+				     "alacritty",
+				     "kitty",
+				     "wezterm",
+				     "starship.toml",
+				     "i3",
+				     "sway",
+				     "hypr",
+				     "plasma-workspace",
+				     NULL};
 
 static const struct {
 	const char *name;
 	const char *const *closed;
 } settings[] = {
-	{".vscode", vscode}, {".claude", claude},     {".cursor", cursor},     {".gemini", gemini},
-	{".zed", zed},	     {".windsurf", windsurf}, {".opencode", opencode}, {".config", config},
-	{".idea", NULL},     {".codex", NULL},	      {".devcontainer", NULL}, {".ssh", NULL},
+	{".vscode", vscode},	 {".claude", claude},
+	{".cursor", cursor},	 {".gemini", gemini},
+	{".zed", zed},		 {".windsurf", windsurf},
+	{".opencode", opencode}, {".config", config},
+	{".idea", NULL},	 {".codex", NULL},
+	{".devcontainer", NULL}, {".ssh", NULL},
+	{".helix", helix},	 {".fleet", fleet},
+	{".kiro", kiro},	 {".roo", mcp},
+	{".kilocode", mcp},	 {".trae", mcp},
+	{".junie", mcp},	 {".clinerules", mcp},
+	{".amazonq", amazonq},	 {".continue", continue_},
+	{".augment", factory},	 {".factory", factory},
+	{".amp", amp},		 {".pi", pi},
+	{".qwen", gemini},	 {".iflow", gemini},
+	{".hg", mercurial},	 {".sl", sapling},
+	{".jj", jujutsu},	 {".vim", NULL},
+	{".emacs.d", NULL},
 };
 
 /* Where git itself writes most, and from where it runs nothing. */
@@ -252,7 +339,7 @@ static bool is_repository_name(const char *name)
 const struct guard_pattern *guard_patterns(void)
 {
 	enum { OPEN = ELEMENTS(open_parts), FILES = ELEMENTS(closed_files) };
-	static struct guard_pattern patterns[FILES + ELEMENTS(settings) + 2 + 2 * OPEN + 1];
+	static struct guard_pattern patterns[FILES + ELEMENTS(settings) + 3 + 2 * OPEN + 1];
 	static char texts[2 * OPEN][48];
 	size_t count = 0;
 
@@ -263,6 +350,7 @@ const struct guard_pattern *guard_patterns(void)
 	for (size_t i = 0; i < ELEMENTS(settings); i++)
 		patterns[count++].text = settings[i].name;
 	patterns[count++].text = "*.git";
+	patterns[count++].text = "*.code-workspace";
 	patterns[count++] = (struct guard_pattern){.text = "HEAD", .sign = true};
 	for (size_t i = 0; i < OPEN; i++) {
 		snprintf(texts[2 * i], sizeof(texts[0]), "*.git/%s", open_parts[i]);
@@ -278,7 +366,18 @@ static enum guard by_name(const char *name, enum guard otherwise)
 {
 	if (is_repository_name(name) || settings_index(name) >= 0)
 		return GUARD_HOLDER;
+	if (ends_with(name, ".code-workspace")) /* settings and tasks of VS Code's, in one file */
+		return GUARD_CLOSED;
+	if (strncmp(name, GUARD_NEW, strlen(GUARD_NEW)) == 0)
+		return GUARD_CLOSED;
 	return is_one_of(closed_files, ELEMENTS(closed_files), name) ? GUARD_CLOSED : otherwise;
+}
+
+/* Or the part of one that is shared (core.splitIndex), or what says where conflicts are. */
+static bool is_index(const char *name)
+{
+	return strcmp(name, "index") == 0 || strncmp(name, "sharedindex.", 12) == 0 ||
+	       strcmp(name, GUARD_CONFLICTS) == 0;
 }
 
 static enum guard in_repository(const struct guard_place *place, const char *name)
@@ -289,6 +388,8 @@ static enum guard in_repository(const struct guard_place *place, const char *nam
 		return place->worktree ? GUARD_LATER : GUARD_CLOSED;
 	if (strcasecmp(name, "hooks") == 0)
 		return GUARD_HOLDER;
+	if (is_index(name) && !place->names)
+		return GUARD_INDEX;
 	return by_name(name, GUARD_KEPT);
 }
 
@@ -365,6 +466,10 @@ struct guard_place guard_enter(const struct guard_place *place, const char *said
 	case GROUND_REPOSITORY:
 		return enter_repository(place, name);
 	case GROUND_SETTINGS:
+		/* Its own may be anything, but where it lies. */
+		if (place->closed == jujutsu && strcasecmp(name, "repo") == 0)
+			return (struct guard_place){.ground = GROUND_SETTINGS,
+						    .closed = jujutsu_repository};
 		if (!is_closed(place->closed, name))
 			return enter_by_name(name, GROUND_HARMLESS);
 		break;

@@ -16,6 +16,7 @@ enum guard {
 	GUARD_HOLDER, /* the name of a holder: .git, .claude ... */
 	GUARD_OPEN,   /* a part of a repository with traffic of its own, which runs nothing */
 	GUARD_KEPT,   /* in a holder, and harmless: the supervisor changes it */
+	GUARD_INDEX,  /* a repository's index: as its configuration, but it may go away */
 	GUARD_CONFIG, /* a repository's configuration: replaced only by a checked copy */
 	GUARD_LATER,  /* says where a repository lies: its content is looked at when it is there */
 	GUARD_CLOSED, /* not without being asked for by name */
@@ -45,7 +46,12 @@ struct guard_place {
 #define GUARD_INSIDE	   ".ward-inside"
 #define GUARD_INSIDE_TMP   GUARD_INSIDE "-tmp"
 #define GUARD_INSIDE_LAYER GUARD_INSIDE "-layer"
-/* True if the text says it. */
+/* How the name begins of a copy that was looked at and is not installed yet. */
+#define GUARD_NEW ".ward-new-"
+/* The files whose conflicts git remembers, to copy what they hold in the end into the repository.
+ */
+#define GUARD_CONFLICTS "merge_rr"
+/* True if the text says where ward's own directories lie. */
 bool guard_says_inside(const char *text);
 /* True if a link of that text says it, or may lead to what another process sees (/proc/PID/root).
  * No way leads there, by however many links and however directories are moved, but by a text that

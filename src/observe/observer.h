@@ -263,7 +263,7 @@ int argument(const struct seccomp_notif *call, int index, int otherwise);
 
 /* The mask of the caller, for as long as something is made for it. */
 mode_t take_umask(const struct seccomp_notif *call);
-extern const char rule_guarded[], rule_native[];
+extern const char rule_guarded[], rule_index[], rule_native[];
 /* Why no link may come to lie at the path, NULL: it may. target: what it says, NULL where it was
  * there. */
 const char *link_rule(struct observer *observer, const char *path, const char *target);

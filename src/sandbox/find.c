@@ -162,6 +162,59 @@ static void look_for_repository(struct finding *finding, const char *sign)
 				   has_both(directory, "commondir", "config.worktree");
 }
 
+static bool lies_in_tree(const struct finding *finding, const char *path)
+{
+	for (size_t i = 0; i < finding->trees.count; i++)
+		if (path_is_under(path, finding->trees.items[i]) &&
+		    strcmp(path, finding->trees.items[i]) != 0)
+			return true;
+	return false;
+}
+
+/* A person keeps his settings elsewhere in the tree, and a link where programs look for them: then
+ * those are what is read. No command makes such a link. A repository is known by what lies in it,
+ * and has parts that stay open. */
+static void remember_link(struct finding *finding, const char *path)
+{
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (path_real(path, real, &st) < 0 || path_is_under(path, real) ||
+	    (S_ISDIR(st.st_mode) && is_repository(real)) || !lies_in_tree(finding, real))
+		return;
+	for (size_t i = 0; i < finding->rule_count; i++)
+		if (finding->own_rules[i].access == ACCESS_WRITE &&
+		    strcmp(finding->own_rules[i].pattern, real) == 0) /* named itself */
+			return;
+	list_add(&finding->links, path);
+	list_add(&finding->links, real);
+}
+
+/* By rules like a person's, of which what lies above keeps its place. */
+static int hold_links(struct finding *finding, struct error **ret_error)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < finding->links.count; i += 2) {
+		_cleanup_free_ char *said = NULL;
+
+		if (asprintf(&said, "%s leads there, which runs programs",
+			     finding->links.items[i]) < 0)
+			abort();
+		file_rules_add(&finding->linked, ACCESS_READ_ONLY, WEIGHT_SAID,
+			       finding->links.items[i + 1], said)
+			->hold = true;
+	}
+	for (size_t i = 0; i < finding->linked.count && r == 0; i++) {
+		const struct file_rule *rule = &finding->linked.items[i];
+		struct stat st;
+
+		if (lstat(rule->pattern, &st) == 0)
+			r = add_point(finding, rule->pattern, rule, &st, ret_error);
+	}
+	return r;
+}
+
 static int found(void *data, const struct file_rule *rule, const char *path,
 		 struct error **ret_error)
 {
@@ -177,8 +230,12 @@ static int found(void *data, const struct file_rule *rule, const char *path,
 	/* A submodule that is called like a part is none. */
 	if (rule->guard && rule->access == ACCESS_WRITE && is_repository(path))
 		return 0;
+	if (lstat(path, &st) < 0)
+		return 0;
+	if (S_ISLNK(st.st_mode) && rule->guard && rule->access == ACCESS_READ_ONLY)
+		remember_link(finding, path);
 	/* A link opens nothing: where it leads was not named. */
-	if (lstat(path, &st) < 0 || S_ISLNK(st.st_mode))
+	if (S_ISLNK(st.st_mode))
 		return 0;
 	if (rule->access == ACCESS_WRITE && path_is_under(path, "/tmp"))
 		list_add(&finding->trees, path);
@@ -498,6 +555,8 @@ static int collect(struct finding *finding, struct error **ret_error)
 			r = look_at(finding, &finding->own_rules[i], ret_error);
 	if (r == 0)
 		r = walk_patterns(finding, ret_error);
+	if (r == 0)
+		r = hold_links(finding, ret_error);
 	return r == 0 ? check_found(finding, ret_error) : r;
 }
 
@@ -532,6 +591,8 @@ int find_masks(const struct search *search, struct masks *ret_masks, struct erro
 	list_done(&finding.texts);
 	list_done(&finding.covered);
 	list_done(&finding.reopened);
+	list_done(&finding.links);
+	file_rules_done(&finding.linked);
 	list_done(&ret_masks->trees);
 	ret_masks->trees = finding.trees;
 	file_rules_done(&finding.guards);

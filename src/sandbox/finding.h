@@ -27,6 +27,8 @@ struct finding {
 	struct file_rule *own_rules; /* the rules, links resolved */
 	size_t rule_count;
 	struct file_rules guards; /* of our own: names that run programs, ward itself */
+	struct list links;	  /* of guarded names, each followed by where it leads */
+	struct file_rules linked; /* what is said of that */
 	struct list texts;	  /* of resolved patterns */
 	size_t opened, guarded;
 	char *plain; /* the last directory that was found to be a real path: many rules begin alike

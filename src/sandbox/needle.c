@@ -23,6 +23,7 @@ void needle_prepare(const struct file_rule *rule, struct needle *ret_needle)
 
 	for (size_t i = length; tail < length && i > tail && !strchr("*?[]", name[i - 1]); i--)
 		needle.suffix++;
+	needle.first = tail > 0 ? name[0] : '\0';
 	needle.only_name = strncmp(rule->pattern + rule->fixed, "/**/", 4) == 0 &&
 			   name == rule->pattern + rule->fixed + 4;
 	needle.deepest =

@@ -14,6 +14,7 @@ struct needle {
 	const char *name;      /* the last component */
 	size_t prefix, suffix; /* its literal ends: most names are ruled out by them */
 	size_t name_length;
+	char first;	/* what the name begins with; 0: any letter */
 	bool only_name; /* FIXED / ** / NAME: the name alone decides below FIXED */
 	int deepest;	/* components of the deepest path that can match */
 };

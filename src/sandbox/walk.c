@@ -61,6 +61,10 @@ static int next_match(struct walk *walk, size_t *at, const char *name, size_t le
 	int r = 0;
 
 	for (; *at < walk->search->rule_count; ++*at) {
+		char first = walk->needles[*at].first;
+
+		if (first && first != name[0]) /* most of them */
+			continue;
 		r = needle_matches(&walk->needles[*at], walk->search->not_names, walk->path, name,
 				   length, ret_error);
 		if (r != 0)

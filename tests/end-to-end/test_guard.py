@@ -78,9 +78,11 @@ def test_what_the_person_set_may_stay(plain):
 
 
 @pytest.mark.parametrize('name', ['.git/hooks/pre-commit', '.mcp.json', '.vscode/tasks.json', '.claude/settings.json', '.bashrc',
-                                  'deep/er/.git/hooks/post-merge', '.ward.yaml', 'deep/er/.git/config'])
+                                  'deep/er/.git/hooks/post-merge', '.ward.yaml', 'deep/er/.git/config', 'x.code-workspace', '.Rprofile',
+                                  '.vscode/c_cpp_properties.json', '.helix/languages.toml', '.kiro/hooks', '.roo/mcp.json',
+                                  '.hg/hgrc', '.jj/config.toml', '.sl/config'])
 def test_a_guarded_name_is_refused_and_opened_by_its_own_name(ward, name):
-    works(ward, 'git init -q .; git init -q deep/er; mkdir -p .vscode .claude')
+    works(ward, 'git init -q .; git init -q deep/er; mkdir -p .vscode .claude .helix .kiro .roo .hg .jj .sl')
     write = f'echo "# text" >> {name}'
     result = ward.result('--', 'sh', '-c', write)
     assert result['exit_code'] != 0 and list(denied(result)) == [str(ward.work / name)]

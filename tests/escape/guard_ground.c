@@ -57,6 +57,110 @@ static int attack_bare_in_part(char **arguments)
 	return verdict(symlink("deep/er/.git/objects/x", "x") == 0, "a bare one in the objects");
 }
 
+/* What a person's next commit, fetch or clean-up writes, and where. */
+static const char *const written[] = {"COMMIT_EDITMSG", "FETCH_HEAD", "packed-refs", "logs/HEAD"};
+
+static int attack_written_by_link(char **arguments)
+{
+	static char target[512], path[128];
+	bool made = false;
+
+	(void)arguments;
+	if (!getcwd(target, sizeof(target) - 64))
+		cannot_try("the workspace");
+	strcat(target, "/../outside/started");
+	put("deep/er/.git/MERGE_MSG", evil_hook);
+	for (size_t i = 0; i < ELEMENTS(written); i++) {
+		snprintf(path, sizeof(path), "deep/er/.git/%s", written[i]);
+		unlink(path);
+		made = symlink(target, path) == 0 || made;
+	}
+	return verdict(made, "a link that git writes to");
+}
+
+static int attack_written_by_moved_link(char **arguments)
+{
+	static char target[512];
+
+	(void)arguments;
+	if (!getcwd(target, sizeof(target) - 64))
+		cannot_try("the workspace");
+	strcat(target, "/../outside/started");
+	put("deep/er/.git/MERGE_MSG", evil_hook);
+	if (symlink(target, "l") < 0)
+		cannot_try("a link");
+	unlink("deep/er/.git/COMMIT_EDITMSG");
+	mkdir("heads", 0755);
+	if (symlink(target, "heads/main") < 0)
+		cannot_try("a link");
+	rename("deep/er/.git/logs/refs/heads", "deep/er/.git/logs/refs/old");
+	if (rename("heads", "deep/er/.git/logs/refs/heads") == 0)
+		return verdict(true, "a directory that holds one");
+	if (link("l", "deep/er/.git/COMMIT_EDITMSG") == 0)
+		return verdict(true, "a second name of one");
+	return verdict(rename("l", "deep/er/.git/COMMIT_EDITMSG") == 0, "one that was moved");
+}
+
+/* An index with one file, which a person's `git checkout .` would write there. */
+static size_t make_index(char *index, const char *path)
+{
+	char said[64] = "";
+	FILE *program;
+
+	put("hook", evil_hook);
+	program = popen("git -C deep/er hash-object -w ../../hook", "r");
+	if (!program || !fgets(said, sizeof(said), program) || pclose(program) != 0)
+		cannot_try("an object");
+	memset(index, 0, 512);
+	memcpy(index, "DIRC\0\0\0\2\0\0\0\1", 12);
+	memcpy(index + 12 + 24, "\0\0\x81\xed", 4); /* a program */
+	for (int i = 0; i < 20; i++)
+		index[12 + 40 + i] =
+			(char)strtoul((char[]){said[2 * i], said[2 * i + 1], 0}, NULL, 16);
+	index[12 + 61] = (char)strlen(path);
+	strcpy(index + 12 + 62, path);
+	return 12 + ((62 + strlen(path) + 8) & ~(size_t)7) + 20;
+}
+
+static bool put_index(const char *path, const char *index, size_t length, int flags)
+{
+	int fd = open(path, O_WRONLY | flags, 0644);
+	bool done = fd >= 0 && write(fd, index, length) == (ssize_t)length;
+
+	close(fd);
+	return done;
+}
+
+static int checked_out_to(const char *path)
+{
+	static const char there[] = "deep/er/.git/index", beside[] = "deep/er/.git/index.lock";
+	char index[512];
+	size_t length = make_index(index, path);
+
+	if (put_index(there, index, length, O_TRUNC))
+		return verdict(true, "written");
+	if (put_index(beside, index, length, O_CREAT) && rename(beside, there) == 0)
+		return verdict(true, "renamed over");
+	unlink(there);
+	if (put_index(there, index, length, O_CREAT) || link(beside, there) == 0)
+		return verdict(true, "a new one");
+	put_index("index", index, length, O_CREAT);
+	return verdict(rename("index", there) == 0 || symlink("../../../index", there) == 0,
+		       "moved there");
+}
+
+static int attack_checked_out_outside(char **arguments)
+{
+	(void)arguments;
+	return checked_out_to("../../../outside/started");
+}
+
+static int attack_checked_out_to_hooks(char **arguments)
+{
+	(void)arguments;
+	return checked_out_to(".git/hooks/pre-commit");
+}
+
 static int attack_settings_to_module(char **arguments)
 {
 	(void)arguments;
@@ -242,6 +346,10 @@ static int attack_worktree_moved(char **arguments)
 }
 
 static const struct attack attacks[] = {
+	{"written-by-link", 1, attack_written_by_link},
+	{"written-by-moved-link", 1, attack_written_by_moved_link},
+	{"checked-out-outside", 1, attack_checked_out_outside},
+	{"checked-out-to-hooks", 1, attack_checked_out_to_hooks},
 	{"part-as-repository", 1, attack_part_as_repository},
 	{"part-renamed", 1, attack_part_renamed},
 	{"part-of-that-name", 1, attack_part_of_that_name},

@@ -32,11 +32,13 @@ def prepare(place):
 
 # What a person does in each of the directories, until something that was not his to run has left a mark.
 WORKS_THERE = """exec 3>&1 >/dev/null 2>&1
-mark=$1; shift
+mark=$1 started=$2; shift 2
 for directory; do
 	[ -d "$directory" ] || continue
 	git -C "$directory" status
+	git -C "$directory" checkout -- .
 	git -C "$directory" -c user.name=n -c user.email=e commit -q --allow-empty -m x
+	[ -e "$started" ] && echo "$directory writes to $started" >&3 && exit 1
 	[ -e "$mark" ] && echo "$directory" >&3 && exit 1
 done
 exit 0"""
@@ -44,7 +46,7 @@ exit 0"""
 
 def harm(place):
     """What of the attack would run, or be read, outside."""
-    harmed = place.outside / "harmed"
+    harmed, started = place.outside / "harmed", place.outside / "started"
     visited = []
     for directory, directories, files in os.walk(place.workspace):
         for name in directories + files:
@@ -55,11 +57,13 @@ def harm(place):
         if os.path.basename(directory) != "hooks":
             visited += [directory, *(os.path.join(directory, name) for name in directories if os.path.islink(os.path.join(directory, name)))]
     # By one child: hundreds of copies of python would take longer than all else that the tests do.
-    code, said = place.run(["/bin/sh", "-c", WORKS_THERE, "sh", harmed, *visited], timeout=3 * PATIENCE, environment=place.environment(
+    code, said = place.run(["/bin/sh", "-c", WORKS_THERE, "sh", harmed, started, *visited], timeout=3 * PATIENCE, environment=place.environment(
         GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*"))
-    assert code == (1 if harmed.exists() else 0), said
-    if harmed.exists():
-        harmed.unlink()
+    left = [path for path in (harmed, started) if path.exists()]
+    assert code == (1 if left else 0), said
+    for path in left:
+        path.unlink()
+    if left:
         return said
     return None
 
@@ -105,6 +109,58 @@ def test_two_runs_make_no_repository_between_them(place, off):
     evil = [path for path in place.workspace.glob("half*") if (path / "objects").exists() and (path / "refs").exists() and
             (path / "config").exists() and command in (path / "config").read_text()]
     assert bool(evil) == bool(off), evil
+
+
+@pytest.mark.parametrize("off", [(), ("guard",)], ids=["walls", "real"])
+def test_what_a_guarded_name_of_a_person_s_leads_to_is_guarded(place, off):
+    """Settings that lie elsewhere in the tree, by links where programs look for them."""
+    kept = [place.write(place.workspace / "dot" / name, "mine\n") for name in ("bashrc", "claude/settings.json")]
+    for link, to in ((".bashrc", "dot/bashrc"), (".claude", "dot/claude")):
+        (place.workspace / link).symlink_to(to)
+    code, said = place.sandboxed(["sh", "-c", """for name in dot/bashrc dot/claude/settings.json; do echo evil >$name; rm -f $name; mkdir -p x/claude; echo evil >x/${name#*/}
+        mv -f x/${name#*/} $name; done; mv dot away && mv x dot; echo more >dot/other"""], off=off)
+    assert (place.workspace / "dot/other").exists(), said
+    assert all(path.exists() and path.read_text() == "mine\n" for path in kept) != bool(off), said
+
+
+@pytest.mark.parametrize("off", [(), ("guard",)], ids=["walls", "real"])
+@pytest.mark.parametrize("way", ["cat rr >$git/MERGE_RR", "cp rr $git/MERGE_RR.lock; mv $git/MERGE_RR.lock $git/MERGE_RR", "mv rr $git/MERGE_RR",
+                                 "cp rr $git/rr; ln $git/rr $git/MERGE_RR || ln -s rr $git/MERGE_RR"])
+def test_no_commit_of_a_person_s_copies_a_secret(place, off, way):
+    """Git remembers how conflicts were resolved: it copies what those files hold in the end, and follows links to do so."""
+    prepare(place)
+    place.write(place.home / ".ssh/id_ed25519", "a secret\n")
+    repository, one = place.workspace / "deep/er", "1" * 40
+    place.sandboxed(["sh", "-c", f"""git=deep/er/.git; mkdir -p $git/rr-cache/{one}; ln -s {place.home}/.ssh/id_ed25519 deep/er/l; printf '{one}\\tl\\0' >rr
+        printf '<<<<<<<\\na\\n=======\\nb\\n>>>>>>>\\n' >$git/rr-cache/{one}/preimage; {way}"""], off=off)
+    code, said = place.run(["git", "-C", repository, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty", "-m", "x"])
+    assert code == 0, said
+    copied = repository / ".git/rr-cache" / one / "postimage"
+    assert (copied.exists() and copied.read_text() == "a secret\n") == bool(off), said
+
+
+def test_no_other_run_opens_what_is_being_installed(place):
+    command = prepare(place)
+    runs = [place.start([place.ward, "run", "--quiet", "--", place.program("halves"), "installed", command, half]) for half in ("install", "open")]
+    said = [run.communicate(timeout=PATIENCE)[0].decode() for run in runs]
+    assert "succeeded" not in "".join(said), said
+    assert command not in (place.workspace / "deep/er/.git/config").read_text()
+    assert [path.name for path in (place.workspace / "deep/er/.git").glob(".ward-new-*")] == []
+
+
+@pytest.mark.skipif("root" not in IDENTITIES, reason="only root can mount")
+def test_a_repository_on_another_file_system_is_told_of(make_place):
+    """One run's workspace is a tree on another file system that the other may write to as well."""
+    place = make_place("root")
+    point = place.base / "point"
+    point.mkdir()
+    run = f"{place.ward} run --quiet"
+    code, said = place.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", f"""mount -t tmpfs none {point} || exit 99
+        (cd {point} && {run} -- {place.program("halves")} changed x open) & {run} --write {point} -- sh -c 'cd {point} && {place.program("halves")} changed x make'
+        wait; test -e {point}/new/.git/config"""])
+    if code == 99:
+        pytest.skip("no mounts here: " + said)
+    assert code == 0 and "opening it" in said and "succeeded" not in said, said
 
 
 @pytest.mark.skipif("root" not in IDENTITIES or not shutil.which("mkfs.btrfs"), reason="only root can mount, and mkfs.btrfs must be there")

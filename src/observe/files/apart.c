@@ -147,7 +147,7 @@ static bool refuses(struct observer *observer, const struct seccomp_notif *call,
 	if (guard == GUARD_FREE || guard == GUARD_OPEN)
 		return false;
 	/* Git tries whether it may, and does without; nothing is lost that anybody waits for. */
-	if (guard == GUARD_KEPT)
+	if (guard == GUARD_KEPT || guard == GUARD_INDEX)
 		answer(observer, call->id, EROFS);
 	else
 		refuse(observer, call, trap, "write", meant->path, rule_guarded, EACCES);

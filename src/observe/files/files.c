@@ -269,7 +269,7 @@ static bool refuse_change(struct observer *observer, const struct seccomp_notif 
 	/* A file of a holder's name may say where a repository lies: cut, it says another place. */
 	if (guard == GUARD_HOLDER
 		    ? trap->kind != TRAP_CUT
-		    : guard < GUARD_CONFIG || (guard == GUARD_CONFIG && trap->kind != TRAP_CUT))
+		    : guard < GUARD_INDEX || (guard <= GUARD_CONFIG && trap->kind != TRAP_CUT))
 		return false;
 	refuse_file(observer, call, trap, "write", found->path, /* tree= */ false, rule_guarded,
 		    EACCES);
@@ -405,9 +405,10 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 		if (worktree_is_taken_from_above(directory))
 			guard = GUARD_CLOSED;
 	}
-	if (tried && (guard == GUARD_CLOSED || guard == GUARD_CONFIG || guard == GUARD_HOLDER)) {
+	if (tried && (guard == GUARD_CLOSED || guard == GUARD_CONFIG || guard == GUARD_INDEX ||
+		      guard == GUARD_HOLDER)) {
 		refuse_file(observer, call, trap, "write", found->path, /* tree= */ false,
-			    rule_guarded, EACCES);
+			    guard == GUARD_INDEX ? rule_index : rule_guarded, EACCES);
 		return;
 	}
 	if (guard == GUARD_LATER && !found->exists) {

@@ -5,8 +5,11 @@
 #include "../masks/text.h"
 #include "../../base/io.h"
 #include "../../base/path.h"
+#include "../../base/units.h"
 #include "../../sandbox/agentconfig.h"
 #include "../../sandbox/gitconfig.h"
+#include "../../sandbox/gitconfig_read.h"
+#include "../../sandbox/gitindex.h"
 #include "../../sys/kernel.h"
 
 #include <dirent.h>
@@ -23,23 +26,23 @@ static const char *const configs[] = {"config", "config.worktree"};
 enum {
 	LATER_MOST = 1000,
 	MADE_MOST = 10000,
-	COMPANY = 512, /* slots: one page */
+	COMPANY = 4096, /* bytes: one page */
 };
 
-/* Others on the same file system tell each other by a counter in a shared file. */
-static volatile uint64_t *join_company(const char *path, const char *tree, int *ret_fd)
+/* Runs tell each other by a counter in a shared file. One for all of them: a run may write to trees
+ * of several file systems, and in each of these another one may work. */
+static volatile uint64_t *join_company(const char *path, int *ret_fd)
 {
 	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	struct stat st;
-	uint64_t *slots;
+	uint64_t *counter;
 
-	if (fd < 0 || ftruncate(fd, COMPANY * sizeof(*slots)) < 0 || stat(tree, &st) < 0)
+	if (fd < 0 || ftruncate(fd, COMPANY) < 0)
 		return NULL;
-	slots = mmap(NULL, COMPANY * sizeof(*slots), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (slots == MAP_FAILED)
+	counter = mmap(NULL, COMPANY, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (counter == MAP_FAILED)
 		return NULL;
 	*ret_fd = STEAL_FD(fd);
-	return &slots[st.st_dev % COMPANY];
+	return counter;
 }
 
 void hold_begin(struct observer *observer)
@@ -49,8 +52,7 @@ void hold_begin(struct observer *observer)
 
 	if (!observed->guarded || observed->guarded->count == 0)
 		return;
-	holding->company =
-		join_company(observed->company, observed->guarded->items[0], &holding->company_fd);
+	holding->company = join_company(observed->company, &holding->company_fd);
 	if (holding->company)
 		holding->company_before = *holding->company;
 	/* Where no mount holds what is there already, or nobody would tell us what he makes,
@@ -60,9 +62,8 @@ void hold_begin(struct observer *observer)
 
 void hold_done(struct holding *holding)
 {
-	if (holding->company) { /* the slot lies on the one page there is */
-		munmap((void *)((uintptr_t)holding->company & ~(uintptr_t)4095),
-		       COMPANY * sizeof(uint64_t));
+	if (holding->company) {
+		munmap((void *)(uintptr_t)holding->company, COMPANY);
 		close_fd(&holding->company_fd);
 	}
 	worktrees_done(&holding->worktrees);
@@ -126,7 +127,8 @@ static enum guard judge_by_neighbours(const char *top, const char *path)
 {
 	char directory[PATH_MAX];
 	const char *name = path_last(path);
-	bool in_hooks;
+	bool in_hooks, own; /* own: what each worktree has for itself */
+	enum guard guard;
 	char *slash;
 
 	if (strlen(path) >= sizeof(directory))
@@ -135,17 +137,17 @@ static enum guard judge_by_neighbours(const char *top, const char *path)
 	slash = strrchr(directory, '/');
 	*slash = '\0';
 	in_hooks = guard_is(path_last(directory), "hooks");
-	if (!in_hooks && !guard_is(name, "config") && !guard_is(name, "config.worktree") &&
-	    !guard_is(name, "hooks"))
+	guard = guard_of(
+		&(struct guard_place){.ground = in_hooks ? GROUND_HOOKS : GROUND_REPOSITORY}, name);
+	own = guard == GUARD_INDEX || guard_is(name, "config.worktree");
+	if (!in_hooks && !own && !guard_is(name, "config") && !guard_is(name, "hooks"))
 		return GUARD_FREE;
 	if (in_hooks)
 		*strrchr(directory, '/') = '\0';
 	if (!path_is_under(directory, top) ||
-	    !(hold_is_repository(directory) ||
-	      (guard_is(name, "config.worktree") && is_worktree(directory))))
+	    !(hold_is_repository(directory) || (own && is_worktree(directory))))
 		return GUARD_FREE;
-	return guard_of(
-		&(struct guard_place){.ground = in_hooks ? GROUND_HOOKS : GROUND_REPOSITORY}, name);
+	return guard;
 }
 
 /* What a rule closes within the tree, by a plain path. What was there at the start is held by a
@@ -208,6 +210,44 @@ bool hold_is_held(const struct observer *observer, const char *directory)
 	const char *top = hold_tree(observer, directory);
 
 	return top && guard_ground_of(top, directory).ground == GROUND_REPOSITORY;
+}
+
+/* A tree that was made writable may itself be one: the repository that a worktree belongs to. */
+static bool is_repository_tree(const char *top)
+{
+	char path[PATH_MAX + 16];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/.git", top);
+	return guard_is(path_last(top), ".git") || is_worktree(top) ||
+	       (hold_is_repository(top) && lstat(path, &st) < 0);
+}
+
+bool hold_is_in_repository(const struct observer *observer, const char *path, bool itself)
+{
+	const char *top = find_tree(observer, path, /* innermost= */ false);
+	struct guard_place place;
+
+	if (!top || strcmp(path, top) == 0)
+		return false;
+	if (itself)
+		place = guard_ground_of(top, path);
+	else
+		guard_path(top, path, &place);
+	return place.ground == GROUND_REPOSITORY || place.ground == GROUND_OPEN ||
+	       place.ground == GROUND_HOOKS || is_repository_tree(top);
+}
+
+bool hold_leads_out(const char *target)
+{
+	if (target[0] == '/')
+		return true;
+	for (const char *part = target; part; part = strchr(part, '/')) {
+		part += *part == '/';
+		if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || !part[2]))
+			return true;
+	}
+	return false;
 }
 
 bool hold_may_move(const struct observer *observer, const char *from, const char *to)
@@ -400,6 +440,33 @@ static bool may_be_worktree(const char *value, void *data)
 	return worktree_may_be(repository->observer, repository->directory, value);
 }
 
+/* How many bytes name an object. */
+static size_t id_length(const char *config, size_t length)
+{
+	_cleanup_settings_ struct git_settings settings = {0};
+	size_t id = 20;
+
+	if (config)
+		(void)git_settings_read(config, length, &settings);
+	for (size_t i = 0; i < settings.count; i++)
+		if (settings.items[i].key &&
+		    strcmp(settings.items[i].key, "extensions.objectformat") == 0)
+			id = settings.items[i].value &&
+					     strcmp(settings.items[i].value, "sha256") == 0
+				     ? 32
+				     : 20;
+	return id;
+}
+
+/* An index that was looked at would be read another way. */
+static bool reads_index_anew(int parent, const char *text, size_t length, const char *before,
+			     size_t before_length)
+{
+	return id_length(text, length) != id_length(before, before_length) &&
+	       (faccessat(parent, "index", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+		faccessat(parent, "worktrees", F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+}
+
 static int check_config(const struct observer *observer, int parent, const char *text,
 			size_t length, const char *before, size_t before_length,
 			char why[static 300])
@@ -423,20 +490,32 @@ static int check_config(const struct observer *observer, int parent, const char 
 	return r < 0 ? -EACCES : 0;
 }
 
-/* Replaces a file by a copy of its text under the same name. */
-static int replace_by_copy(int parent, const char *name, const char *text, size_t length,
-			   mode_t mode)
+/* Puts a copy of the text in the place of a file. The copy is filled by a name of ward's own, which
+ * no supervisor opens for anybody: by the name that the file had, another run in the workspace
+ * could open what was looked at, and write to it when it is installed. */
+static int install_copy(int parent, const char *name, const char *text, size_t length, mode_t mode,
+			const struct timespec *changed)
 {
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
 	_cleanup_close_ int fd = -1;
+	char copy[NAME_MAX + 1];
+	int r;
 
-	if (unlinkat(parent, name, 0) < 0)
-		return -errno;
-	fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	snprintf(copy, sizeof(copy), GUARD_NEW "%d-%llx", getpid(),
+		 (unsigned long long)monotonic_ns());
+	fd = openat(parent, copy, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	if (fchmod(fd, mode & 0777) < 0)
-		return -errno;
-	return write_all(fd, text, length);
+	r = fchmod(fd, mode & 0777) < 0 ? -errno : write_all(fd, text, length);
+	if (changed)
+		times[1] = *changed;
+	if (r == 0 && changed && futimens(fd, times) < 0)
+		r = -errno;
+	if (r == 0 && renameat(parent, copy, parent, name) < 0)
+		r = -errno;
+	if (r < 0)
+		(void)unlinkat(parent, copy, 0);
+	return r;
 }
 
 int hold_install_config(struct observer *observer, int parent, const char *name, const char *config,
@@ -454,6 +533,10 @@ int hold_install_config(struct observer *observer, int parent, const char *name,
 		r = text_restore(seen, before, before_length, &text, &length);
 	if (r == 0 || r == -EINVAL) /* which says where it cannot be read */
 		r = check_config(observer, parent, text, length, before, before_length, why);
+	if (r == 0 && reads_index_anew(parent, text, length, before, before_length)) {
+		snprintf(why, 300, "protected: git configuration, extensions.objectFormat");
+		r = -EACCES;
+	}
 	if (r == 0)
 		worktrees_may_change(observer, text);
 	if (r == 0 && seen >= 0) {
@@ -462,8 +545,8 @@ int hold_install_config(struct observer *observer, int parent, const char *name,
 	}
 	/* The writer may still hold the file open: what was looked at is what is installed. */
 	if (r == 0)
-		r = replace_by_copy(parent, name, text, length, mode);
-	if (r == 0 && renameat(parent, name, parent, config) < 0)
+		r = install_copy(parent, config, text, length, mode, NULL);
+	if (r == 0 && unlinkat(parent, name, 0) < 0 && errno != ENOENT)
 		r = -errno;
 	return r;
 }
@@ -484,8 +567,8 @@ int hold_install_settings(struct observer *observer, int parent, const char *nam
 		r = agent_config_settle(before, before_length, text, length, &installed, &restored);
 	/* The writer may still hold the file open: what was looked at is what is installed. */
 	if (r == 0)
-		r = replace_by_copy(parent, name, installed, strlen(installed), mode);
-	if (r == 0 && renameat(parent, name, parent, settings) < 0)
+		r = install_copy(parent, settings, installed, strlen(installed), mode, NULL);
+	if (r == 0 && unlinkat(parent, name, 0) < 0 && errno != ENOENT)
 		r = -errno;
 	if (r == 0 && restored) {
 		if (asprintf(&line,
@@ -525,6 +608,72 @@ static int adopt_hooks(int directory, char why[static 300])
 	return r;
 }
 
+static int check_index(int repository, const char *text, size_t length, char why[static 300])
+{
+	_cleanup_free_ char *config = NULL, *common = NULL;
+	char name[GIT_INDEX_NAME] = "";
+	size_t config_length;
+	int r = hold_read_text(repository, "commondir", GIT_CONFIG_LIMIT, &common, &config_length);
+
+	/* What all worktrees share. */
+	if (r == 0)
+		r = hold_read_text(repository, common ? "../../config" : "config", GIT_CONFIG_LIMIT,
+				   &config, &config_length);
+	if (r == 0)
+		r = git_index_check(text, length, id_length(config, config_length), name);
+	if (r < 0)
+		snprintf(why, 300, "protected: an index %s%s",
+			 *name ? "that names what is no place in the tree: "
+			       : "that git could not read",
+			 name);
+	return r < 0 ? -EACCES : 0;
+}
+
+int hold_install_index(struct observer *observer, int parent, const char *name, const char *index,
+		       const struct stat *st, char why[static 300])
+{
+	_cleanup_worktrees_ struct observer *locked = worktrees_lock(observer, /* alone= */ false);
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	int r = hold_read_text(parent, name, GIT_INDEX_LIMIT, &text, &length);
+
+	if (r == 0 && !text)
+		r = -ENOENT;
+	if (r == 0 && guard_is(index, GUARD_CONFLICTS)) /* none is remembered, and git goes on */
+		length = 0;
+	else if (r == 0)
+		r = check_index(parent, text, length, why);
+	/* By its time git tells what could have changed in the same moment, and looks at that. */
+	if (r == 0)
+		r = install_copy(parent, index, text, length, st->st_mode, &st->st_mtim);
+	if (r == 0 && unlinkat(parent, name, 0) < 0 && errno != ENOENT)
+		r = -errno;
+	return r;
+}
+
+/* One that was there before the directory became a repository. */
+static int adopt_index(int directory, char why[static 300])
+{
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	struct stat st;
+	int r;
+
+	if (fstatat(directory, "MERGE_RR", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    (r = install_copy(directory, "MERGE_RR", "", 0, 0600, NULL)) < 0)
+		return r;
+	if (fstatat(directory, "index", &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode))
+		return 0;
+	r = hold_read_text(directory, "index", GIT_INDEX_LIMIT, &text, &length);
+	if (r == 0 && text)
+		r = check_index(directory, text, length, why);
+	if (r == 0 && text) /* whoever has it open writes to the old one */
+		r = install_copy(directory, "index", text, length, st.st_mode, &st.st_mtim);
+	if (r < 0 && !*why)
+		snprintf(why, 300, "protected: an index");
+	return r < 0 ? -EACCES : 0;
+}
+
 int hold_adopt(struct observer *observer, const char *directory, char why[static 300])
 {
 	_cleanup_close_ int fd = sys_openat2(AT_FDCWD, directory, O_PATH | O_DIRECTORY | O_CLOEXEC,
@@ -536,6 +685,8 @@ int hold_adopt(struct observer *observer, const char *directory, char why[static
 		return -errno;
 	hold_announce(observer); /* from here on what was looked at does not change unseen */
 	r = adopt_hooks(fd, why);
+	if (r == 0)
+		r = adopt_index(fd, why);
 	for (size_t i = 0; i < ELEMENTS(configs) && r == 0; i++) {
 		_cleanup_free_ char *text = NULL;
 		size_t length;
@@ -545,7 +696,7 @@ int hold_adopt(struct observer *observer, const char *directory, char why[static
 			continue;
 		r = check_config(observer, fd, text, length, NULL, 0, why);
 		if (r == 0 && fstatat(fd, configs[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			r = replace_by_copy(fd, configs[i], text, length, st.st_mode);
+			r = install_copy(fd, configs[i], text, length, st.st_mode, NULL);
 	}
 	/* An open that went on before is perhaps not done yet, and finds the copy then. */
 	if (r == 0)
@@ -627,12 +778,19 @@ static void settle(struct observer *observer, int directory, const char *path)
 		if (r == 0)
 			r = check_config(observer, directory, text, length, NULL, 0, why);
 		if (r == 0 && fstatat(directory, configs[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			r = replace_by_copy(directory, configs[i], text, length, st.st_mode);
+			r = install_copy(directory, configs[i], text, length, st.st_mode, NULL);
 		if (r < 0)
 			hold_put_away(observer, directory, configs[i], name, /* text= */ NULL, 0);
 	}
 	if (adopt_hooks(directory, why) < 0)
 		put_away_hooks(observer, directory, path);
+	if (adopt_index(directory, why) < 0) {
+		_cleanup_free_ char *name = NULL;
+
+		if (asprintf(&name, "%s/index", path) < 0)
+			abort();
+		hold_put_away(observer, directory, "index", name, /* text= */ NULL, 0);
+	}
 }
 
 void hold_look_again(struct observer *observer, const char *path)

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 struct observer;
+struct stat;
 
 struct holding {
 	bool performing; /* no open that could write goes on by itself */
@@ -33,7 +34,7 @@ struct holding {
 		bool objects; /* else refs */
 	} * halves;	      /* directories with one of a repository's two names: see apart.c */
 	size_t half_count;
-	volatile uint64_t *company; /* holders made by all runs on this file system */
+	volatile uint64_t *company; /* holders made by all runs of the user */
 	uint64_t company_before;
 	int company_fd; /* where there is one */
 	struct worktrees worktrees;
@@ -72,6 +73,11 @@ int hold_open_parent(const struct observer *observer, const char *path, int like
 /* True if the directory stands in a repository by its name, where configuration and hooks are
  * guarded anyway. */
 bool hold_is_held(const struct observer *observer, const char *directory);
+/* True if the path lies in a repository, by its name, or (itself) is one. What lies there git
+ * writes to without asking whether it is a link. */
+bool hold_is_in_repository(const struct observer *observer, const char *path, bool itself);
+/* True if a link of that text may lead to more than lies in its own directory. */
+bool hold_leads_out(const char *target);
 /* Whether the directory at one path may be moved to the other, by where they stand. */
 bool hold_may_move(const struct observer *observer, const char *from, const char *to);
 /* True if dir has what makes git take a directory for a repository. */
@@ -94,6 +100,10 @@ int hold_install_settings(struct observer *observer, int parent, const char *nam
  * -EACCES with the key that may not, or -errno. */
 int hold_install_config(struct observer *observer, int parent, const char *name, const char *config,
 			mode_t mode, int text, char why[static 300]);
+/* The same for an index, in which all names must be places in the tree; and for what says where
+ * conflicts are, which then says nothing. */
+int hold_install_index(struct observer *observer, int parent, const char *name, const char *index,
+		       const struct stat *st, char why[static 300]);
 /* A regular file's text; *ret_text is NULL where there is none. -errno. */
 int hold_read_text(int parent, const char *name, size_t limit, char **ret_text, size_t *ret_length);
 /* Moves it out of the way, to where it can be looked at; removes it where that cannot be. text:

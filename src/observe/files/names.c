@@ -21,7 +21,11 @@
 #include <sys/syscall.h>
 
 const char rule_guarded[] = "protected: a name that runs programs outside the sandbox";
+const char rule_index[] =
+	"protected: git follows what it says, and replaces it by a file beside it";
 static const char rule_inside[] = "protected: a link to where no name is guarded";
+static const char rule_repository[] =
+	"protected: a link in a repository, by which git would write elsewhere";
 static const char rule_worktree[] = "protected: a repository says that its files lie there";
 
 static bool is_mount_point(const struct spot *spot)
@@ -179,6 +183,16 @@ static int make(const struct seccomp_notif *call, const struct trap *trap, int p
 	return r;
 }
 
+/* Git opens its own files, to write to them, without asking whether one is a link: what a person
+ * commits, fetches or packs would be written to where it leads, in words that a command chose. So a
+ * link in a repository leads to what lies below it there, and what was filled elsewhere stays
+ * there. */
+static bool brings_links(const struct observer *observer, const char *from, const char *to)
+{
+	return hold_is_in_repository(observer, to, /* itself= */ false) &&
+	       !hold_is_in_repository(observer, from, /* itself= */ true);
+}
+
 const char *link_rule(struct observer *observer, const char *path, const char *target)
 {
 	if (permit_refuses_link(observer, path))
@@ -187,6 +201,9 @@ const char *link_rule(struct observer *observer, const char *path, const char *t
 		return NULL;
 	if (target && guard_leads_inside(target))
 		return rule_inside;
+	if (target && hold_leads_out(target) &&
+	    hold_is_in_repository(observer, path, /* itself= */ false))
+		return rule_repository;
 	return worktrees_refuse(observer, path, NULL) ? rule_worktree : NULL;
 }
 
@@ -227,7 +244,7 @@ static void serve_make(struct observer *observer, const struct seccomp_notif *ca
 		locked = worktrees_lock(observer, /* alone= */ false);
 		rule = link_rule(observer, spot.path, target);
 	}
-	if (rule || guard >= GUARD_CONFIG || (guard == GUARD_HOLDER && !directory)) {
+	if (rule || guard >= GUARD_INDEX || (guard == GUARD_HOLDER && !directory)) {
 		refuse_guarded(observer, call, trap, spot.path, rule);
 		return;
 	}
@@ -376,6 +393,8 @@ bool is_no_holder(const char *name)
 
 const char *moved_rule(struct observer *observer, mode_t mode, const char *from, const char *to)
 {
+	if ((S_ISLNK(mode) || S_ISDIR(mode)) && brings_links(observer, from, to))
+		return rule_repository;
 	if (S_ISLNK(mode))
 		return link_rule(observer, to, /* target= */ NULL);
 	if (!S_ISDIR(mode))
@@ -400,7 +419,7 @@ static int judge_rename(const struct observer *observer, const struct spot *from
 				       target != GUARD_HOLDER
 			       ? 0
 			       : -1;
-	if (target == GUARD_CONFIG) {
+	if (target == GUARD_CONFIG || target == GUARD_INDEX) {
 		char beside[PATH_MAX];
 
 		strcpy(beside, to->path);
@@ -601,8 +620,8 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 	}
 	if (r < 0) {
 		refuse_guarded(observer, call, trap,
-			       target >= GUARD_CONFIG || target == GUARD_HOLDER ? to.path
-										: from.path,
+			       target >= GUARD_INDEX || target == GUARD_HOLDER ? to.path
+									       : from.path,
 			       NULL);
 		return;
 	}
@@ -611,6 +630,8 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 
 		if (at < 0)
 			r = at;
+		else if (target == GUARD_INDEX)
+			r = hold_install_index(observer, at, from.name, to.name, &from.st, why);
 		else if (guard_is(to.name, ".claude.json"))
 			r = hold_install_settings(observer, at, from.name, to.name, from.st.st_mode,
 						  to.path);
@@ -758,14 +779,16 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 	source = hold_judge(observer, found.path);
 	if (S_ISLNK(found.st.st_mode)) {
 		locked = worktrees_lock(observer, /* alone= */ false);
-		refused = link_rule(observer, spot.path, /* target= */ NULL);
+		refused = brings_links(observer, found.path, spot.path)
+				  ? rule_repository
+				  : link_rule(observer, spot.path, /* target= */ NULL);
 	}
-	if (refused || target >= GUARD_CONFIG || target == GUARD_HOLDER) {
+	if (refused || target >= GUARD_INDEX || target == GUARD_HOLDER) {
 		refuse_guarded(observer, call, trap, spot.path, refused);
 		return;
 	}
 	/* A second name would be a way round the first. */
-	if (source >= GUARD_CONFIG || source == GUARD_HOLDER) {
+	if (source >= GUARD_INDEX || source == GUARD_HOLDER) {
 		refuse_guarded(observer, call, trap, found.path, NULL);
 		return;
 	}

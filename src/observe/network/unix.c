@@ -215,7 +215,7 @@ void bind_unix(struct observer *observer, const struct seccomp_notif *call, cons
 	} else if ((judgement = judge(observer, call, trap, TRAP_MAKE, 0, /* exists= */ false, NULL,
 				      found.path)) == JUDGED_ANSWERED) {
 		/* refused, or it waits */
-	} else if (hold_judge(observer, found.path) >= GUARD_CONFIG ||
+	} else if (hold_judge(observer, found.path) >= GUARD_INDEX ||
 		   hold_judge(observer, found.path) == GUARD_HOLDER) {
 		refuse_file(observer, call, trap, "write", found.path, /* tree= */ false,
 			    rule_guarded, EACCES);
