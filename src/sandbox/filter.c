@@ -638,6 +638,12 @@ void filter_trap_network(void)
 			calls[i].rules = socket_kinds_shown;
 }
 
+void filter_trap_shares(void)
+{
+	trap_call(SYS_inotify_init);
+	trap_call(SYS_inotify_init1);
+}
+
 void filter_trap_programs(void)
 {
 	trap_call(SYS_execve);

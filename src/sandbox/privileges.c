@@ -181,8 +181,10 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 		filter_trap_reads();
 	if (sandbox->trap_wishes && notify)
 		filter_trap_wishes();
-	if (stage_furnishes_later(rung->walls) && notify)
+	if (stage_enters_later(rung->walls) && notify) {
 		filter_trap_network();
+		filter_trap_shares();
+	}
 	if (sandbox->trap_programs && notify)
 		filter_trap_programs();
 	r = filter_build(notify, &sandbox->filter, lost ? &needs : NULL, program);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
+#include <sys/inotify.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -99,11 +100,27 @@ static int attack_rlimit(char **arguments)
 	return verdict(setrlimit(resource, &limit) == 0, "setrlimit");
 }
 
+/* Takes all that is to be had and keeps it until standard input ends. Whether that leaves anything
+ * to others is for them to say. */
+static int attack_watchers(char **arguments)
+{
+	enum { MOST = 200 };
+	int count = 0;
+	char byte;
+
+	(void)arguments;
+	while (count < MOST && inotify_init1(IN_CLOEXEC) >= 0)
+		count++;
+	printf("%d\n", count);
+	fflush(stdout);
+	(void)!read(STDIN_FILENO, &byte, 1);
+	return REFUSED;
+}
+
 static const struct attack attacks[] = {
-	{"group-files", 0, attack_group_files},
-	{"leave-group", 0, attack_leave_group},
-	{"mount-groups", 0, attack_mount_groups},
-	{"rlimit", 1, attack_rlimit},
+	{"group-files", 0, attack_group_files},	  {"leave-group", 0, attack_leave_group},
+	{"mount-groups", 0, attack_mount_groups}, {"rlimit", 1, attack_rlimit},
+	{"watchers", 0, attack_watchers},
 };
 
 int main(int argc, char **argv)

@@ -57,3 +57,43 @@ def test_raising_them_is_an_attack(place):
         pytest.skip("needs CAP_SYS_RESOURCE")
     code, said = place.run(["prlimit", "--core=1:1", place.program("limits"), "rlimit", str(resource.RLIMIT_CORE)])
     assert code == SUCCEEDED, said
+
+
+# In a user namespace of its own, so that no other test is left without: ward runs a command that takes all that it can have,
+# and somebody beside it, an editor say, wants one.
+BESIDE = """
+import ctypes, subprocess, sys
+open("/proc/sys/user/max_inotify_instances", "w").write("40")
+process = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+taken = int(process.stdout.readline())
+got = ctypes.CDLL(None).inotify_init1(0)
+process.stdin.close()
+process.wait()
+print(taken, "taken; one more:", got)
+sys.exit(0 if taken and got < 0 else 1)
+"""
+
+
+def watchers(place, flags=(), off=()):
+    if int(open("/proc/sys/fs/inotify/max_user_instances").read()) // 4 > 36:
+        pytest.skip("a share of what this machine gives is more than is fit for a test")
+    return place.run(["unshare", "-Ur", "python3", place.write(place.outside / "beside.py", BESIDE),
+                      place.unwalled if off else place.ward, "run", "--quiet", *flags, "--", place.program("limits"), "watchers"],
+                     off=off)
+
+
+@pytest.mark.parametrize("flags", [[], ["--net", "full"]], ids=["shown", "by-init"])
+def test_a_command_leaves_watches_of_files_to_others(place, flags):
+    code, said = watchers(place, flags)
+    assert code == REFUSED, said
+
+
+@pytest.mark.parametrize("wall", ["netns", "mountns", "pidns"])
+def test_it_does_so_on_lower_rungs(place, wall):
+    code, said = watchers(place, off=[wall])
+    assert code == REFUSED, said
+
+
+def test_taking_all_watches_is_an_attack(place):
+    code, said = watchers(place, off=["share"])
+    assert code == SUCCEEDED, said
