@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/inotify.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -117,10 +118,51 @@ static int attack_watchers(char **arguments)
 	return REFUSED;
 }
 
+static int attack_terminals(char **arguments)
+{
+	enum { MANY = 300 };
+	int count = 0;
+
+	(void)arguments;
+	while (count < MANY && open("/dev/ptmx", O_RDWR | O_NOCTTY) >= 0)
+		count++;
+	fprintf(stderr, "%d terminals\n", count);
+	return verdict(count == MANY, "/dev/ptmx");
+}
+
+/* What the kernel keeps for signals that wait, and for timers. Arguments: how many are too many. */
+static int attack_signals(char **arguments)
+{
+	struct sigevent nothing = {.sigev_notify = SIGEV_NONE};
+	struct rlimit limit;
+	rlim_t count = 0;
+	timer_t timer;
+
+	if (getrlimit(RLIMIT_SIGPENDING, &limit) < 0)
+		cannot_try("getrlimit");
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_SIGPENDING, &limit);
+	while (count < 1u << 20 && timer_create(CLOCK_MONOTONIC, &nothing, &timer) == 0)
+		count++;
+	fprintf(stderr, "%llu of %s\n", (unsigned long long)count, arguments[0]);
+	return count >= (rlim_t)atoll(arguments[0]) ? SUCCEEDED : REFUSED;
+}
+
+/* Arguments: a resource, and what is too much of it. */
+static int attack_more_than(char **arguments)
+{
+	struct rlimit limit;
+
+	if (getrlimit((__rlimit_resource_t)atoi(arguments[0]), &limit) < 0)
+		cannot_try("getrlimit");
+	return verdict(limit.rlim_max > (rlim_t)atoll(arguments[1]), "getrlimit");
+}
+
 static const struct attack attacks[] = {
 	{"group-files", 0, attack_group_files},	  {"leave-group", 0, attack_leave_group},
 	{"mount-groups", 0, attack_mount_groups}, {"rlimit", 1, attack_rlimit},
-	{"watchers", 0, attack_watchers},
+	{"watchers", 0, attack_watchers},	  {"terminals", 0, attack_terminals},
+	{"signals", 1, attack_signals},		  {"more-than", 2, attack_more_than},
 };
 
 int main(int argc, char **argv)

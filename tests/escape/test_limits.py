@@ -15,8 +15,8 @@ WALLS = ("readonly", "landlock", "notify")
 RLIMITS = ("RLIMIT_FSIZE", "RLIMIT_CPU", "RLIMIT_NPROC", "RLIMIT_NOFILE", "RLIMIT_CORE")
 
 
-def attack(place, *words, off=()):
-    code, said = place.sandboxed([place.program("limits"), *words], FLAGS, off=off)
+def attack(place, *words, off=(), flags=FLAGS):
+    code, said = place.sandboxed([place.program("limits"), *words], flags, off=off)
     return code, said
 
 
@@ -97,3 +97,34 @@ def test_it_does_so_on_lower_rungs(place, wall):
 def test_taking_all_watches_is_an_attack(place):
     code, said = watchers(place, off=["share"])
     assert code == SUCCEEDED, said
+
+
+def test_a_command_leaves_terminals_to_others(place):
+    code, said = attack(place, "terminals", flags=["--files", "500"])
+    assert code == REFUSED, said
+    code, said = attack(place, "terminals", flags=["--files", "500"], off=["dev", "landlock", "notify", "readonly"])
+    assert code == SUCCEEDED, said
+
+
+@pytest.mark.parametrize("level", ["restricted", "none"])
+def test_a_command_leaves_signals_and_timers_to_others(place, level):
+    """At level none it is as without ward: all of them are its own to take."""
+    code, said = place.run(["prlimit", "--sigpending=400", place.ward, "run", "--quiet", "--level", level, "--",
+                            place.program("limits"), "signals", "200"])
+    assert code == (REFUSED if level == "restricted" else SUCCEEDED), said
+
+
+@pytest.mark.parametrize("number", ["13", "14"], ids=["nice", "real-time"])
+def test_a_command_does_not_come_before_others(make_place, number):
+    """As some desktops let their users."""
+    place, before = make_place("user"), resource.getrlimit(int(number))
+    try:
+        resource.setrlimit(int(number), (30, 30))
+    except ValueError:
+        pytest.skip("needs CAP_SYS_RESOURCE")
+    try:
+        for prefix, expected in ([], SUCCEEDED), ([place.ward, "run", "--quiet", "--"], REFUSED):
+            code, said = place.run([*prefix, place.program("limits"), "more-than", number, "0"])
+            assert code == expected, said
+    finally:
+        resource.setrlimit(int(number), before)
