@@ -3,6 +3,7 @@
 
 import os
 import resource
+import time
 
 import pytest
 
@@ -128,3 +129,44 @@ def test_a_command_does_not_come_before_others(make_place, number):
             assert code == expected, said
     finally:
         resource.setrlimit(int(number), before)
+
+
+# Puts its own session, which is init's, behind all others, and then keeps the processor busy with sessions of their own.
+BEHIND = """
+import os, sys, time
+with open("/proc/self/autogroup", "w") as file:
+    file.write("19")
+for _ in range(48):
+    if os.fork() == 0:
+        os.setsid()
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            pass
+        os._exit(0)
+time.sleep(30)
+"""
+
+
+def seconds_behind(place, off=()):
+    """How much longer than its second it ran, all on one processor."""
+    processor = str(min(os.sched_getaffinity(0)))
+    start = time.monotonic()
+    code, said = place.run(["taskset", "-c", processor, place.unwalled if off else place.ward, "run", "--quiet", "--timeout", "1s",
+                            "--", "python3", place.script(BEHIND)], off=off)
+    assert code == 124, said
+    return time.monotonic() - start - 1
+
+
+def sessions_are_groups():
+    try:
+        return open("/proc/sys/kernel/sched_autogroup_enabled").read() == "1\n" and "nice" in open("/proc/self/autogroup").read()
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not sessions_are_groups(), reason="sessions share no processors here")
+def test_a_command_cannot_put_its_end_off_by_its_own_priority(place):
+    """Init comes to the processor by chance, sooner or later."""
+    most = sorted(seconds_behind(place) for _ in range(3))[1]
+    assert most < 1
+    assert any(seconds_behind(place, off=["each"]) > most + 0.5 for _ in range(10))
