@@ -8,7 +8,9 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -158,11 +160,66 @@ static int attack_more_than(char **arguments)
 	return verdict(limit.rlim_max > (rlim_t)atoll(arguments[1]), "getrlimit");
 }
 
+enum { MEGABYTE = 1 << 20, KEPT_MS = 700 };
+
+static void have_many_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		cannot_try("getrlimit");
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* In a file without a name that nobody maps, behind many others. Arguments: megabytes. */
+static int attack_nameless(char **arguments)
+{
+	enum { OTHERS = 1100 };
+	static char bytes[MEGABYTE];
+	int last;
+
+	have_many_files();
+	memset(bytes, 1, sizeof(bytes));
+	for (int i = 0; i < OTHERS; i++)
+		if (memfd_create("other", 0) < 0)
+			cannot_try("memfd_create");
+	last = memfd_create("last", 0);
+	for (int i = 0; i < atoi(arguments[0]); i++)
+		if (write(last, bytes, sizeof(bytes)) != sizeof(bytes))
+			return verdict(false, "write");
+	usleep(KEPT_MS * 1000);
+	return verdict(true, "memory in a file without a name");
+}
+
+/* While somebody looks through millions of descriptors. Arguments: megabytes. */
+static int attack_descriptors(char **arguments)
+{
+	enum { PROCESSES = 100, EACH = 19000, SETTLE = 2 };
+	const size_t size = (size_t)atoi(arguments[0]) * MEGABYTE;
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	have_many_files();
+	for (int i = 0; i < EACH && dup(STDIN_FILENO) >= 0; i++)
+		;
+	for (int i = 0; i < PROCESSES; i++)
+		if (fork() == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			pause();
+			_exit(0);
+		}
+	sleep(SETTLE);
+	for (size_t i = 0; i < size; i += 4096)
+		memory[i] = 1;
+	return verdict(true, "memory while others are looked at");
+}
+
 static const struct attack attacks[] = {
 	{"group-files", 0, attack_group_files},	  {"leave-group", 0, attack_leave_group},
 	{"mount-groups", 0, attack_mount_groups}, {"rlimit", 1, attack_rlimit},
 	{"watchers", 0, attack_watchers},	  {"terminals", 0, attack_terminals},
 	{"signals", 1, attack_signals},		  {"more-than", 2, attack_more_than},
+	{"nameless", 1, attack_nameless},	  {"descriptors", 1, attack_descriptors},
 };
 
 int main(int argc, char **argv)

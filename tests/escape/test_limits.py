@@ -3,6 +3,7 @@
 
 import os
 import resource
+import signal
 import time
 
 import pytest
@@ -129,6 +130,14 @@ def test_a_command_does_not_come_before_others(make_place, number):
             assert code == expected, said
     finally:
         resource.setrlimit(int(number), before)
+
+
+@pytest.mark.parametrize("name", ["nameless", "descriptors"])
+def test_memory_is_not_hidden_from_who_counts_it(place, name):
+    code, said = attack(place, name, "1500", flags=["--memory", "200M"])
+    assert code == 128 + signal.SIGKILL, said
+    code, said = attack(place, name, "1500", flags=[])
+    assert code == SUCCEEDED, said
 
 
 # Puts its own session, which is init's, behind all others, and then keeps the processor busy with sessions of their own.
