@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counting. */
 #include "usage.h"
+#include "../base/units.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 
 /* What one process had when it was looked at last. */
 struct seen {
@@ -23,14 +23,6 @@ enum { TEXT = 4096, CLOCK_EVERY = 256 };
 /* How much of a processor it may take to look through descriptors and mappings. Who has so many of
  * them that it does not suffice could keep the next look off for as long, and anything in them. */
 static const uint64_t looking_ns = 250000000;
-
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 uint64_t usage_of_machine(void)
 {
