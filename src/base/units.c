@@ -129,6 +129,14 @@ uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+uint64_t own_cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* Days since 1970 as a date (Hinnant's civil calendar): the library's own way reads the time zone
  * from disk first. */
 static void date_of(int64_t days, int *ret_year, unsigned *ret_month, unsigned *ret_day)

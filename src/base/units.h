@@ -18,6 +18,8 @@ int parse_count(const char *text, uint64_t *ret_count, struct error **ret_error)
 enum { SIZE_TEXT = 32 };
 void size_text(uint64_t bytes, char text[static SIZE_TEXT]);
 uint64_t monotonic_ns(void);
+/* Of a processor, used by this thread so far. */
+uint64_t own_cpu_ns(void);
 enum { TIME_TEXT = 32 };
 /* Now, in UTC, as RFC 3339 with milliseconds. */
 void time_text(char text[static TIME_TEXT]);

@@ -59,6 +59,8 @@ static const struct trap traps[] = {
 	{SYS_umask, "umask", TRAP_UMASK, -1, -1, -1, -1, -1, -1, false},
 	{SYS_chdir, "chdir", TRAP_GO, -1, 0, -1, -1, -1, -1, false},
 	{SYS_fchdir, "fchdir", TRAP_GO, -1, -1, -1, -1, -1, -1, false},
+	{SYS_inotify_init, "inotify_init", TRAP_SHARE, -1, -1, -1, -1, -1, -1, false},
+	{SYS_inotify_init1, "inotify_init1", TRAP_SHARE, -1, -1, -1, -1, -1, -1, false},
 	{SYS_sched_getaffinity, "sched_getaffinity", TRAP_PLACE, -1, -1, -1, -1, -1, -1, false},
 	{SYS_access, "access", TRAP_ACCESS, -1, 0, -1, -1, -1, 1, false},
 	{SYS_faccessat, "faccessat", TRAP_ACCESS, 0, 1, -1, -1, -1, 2, false},
@@ -239,6 +241,8 @@ void serve_call(struct observer *observer, const struct seccomp_notif *call,
 		serve_allocation(observer, call);
 	else if (trap->kind == TRAP_UMASK)
 		serve_umask(observer, call);
+	else if (trap->kind == TRAP_SHARE)
+		serve_share(observer, call);
 	else if (trap->kind == TRAP_PLACE)
 		serve_place(observer, call, trap);
 	else if (trap->kind == TRAP_GO) /* nobody's directory is kept any more, see insert_leave */
@@ -340,6 +344,8 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 		observer_free(observer);
 		return -E_ENGINE;
 	}
+	if (observed->listener < 0) /* nobody is shown the call, and init found that too late */
+		(void)shares_need(observer);
 	/* Where nobody tells us who makes a socket, or others do from outside. */
 	if (observed->listener < 0 || (observed->published && observed->published->count > 0))
 		network_need(observer);

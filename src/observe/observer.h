@@ -74,6 +74,7 @@ struct observer {
 	int names[NAME_SOCKETS]; /* its sockets */
 	bool furnished;		 /* the network was, by us, and they are ours */
 	unsigned furnishings;	 /* how often it was tried */
+	bool shared;		 /* the sandbox has its share of what is counted for a user */
 	struct ledger ledger;
 	struct bound *bound; /* path sockets made inside: the only ones that may be connected to
 				unasked */
@@ -154,6 +155,7 @@ enum trap_kind {
 	TRAP_ACCESS,	   /* a question whether it could be written */
 	TRAP_ALLOCATE,	   /* space without a write */
 	TRAP_UMASK,	   /* what is made for the caller must have it */
+	TRAP_SHARE,	   /* of something that the kernel counts for a user */
 	TRAP_PLACE,	   /* on which processors somebody may run */
 	TRAP_GO,	   /* to another working directory */
 	TRAP_CONNECT,
@@ -329,6 +331,10 @@ void serve_own_network(struct observer *observer, const struct seccomp_notif *ca
 /* exec.c: the start of a program, where a rule could be about it. */
 void serve_exec(struct observer *observer, const struct seccomp_notif *call,
 		const struct trap *trap);
+/* shares.c: somebody is about to have some of what the kernel counts for a user. False: the
+ * sandbox's share could not be taken now. */
+bool shares_need(struct observer *observer);
+void serve_share(struct observer *observer, const struct seccomp_notif *call);
 void serve_processes(struct observer *observer, const struct seccomp_notif *call,
 		     const struct trap *trap);
 /* Tries to open a pipe for writing; false while nobody reads it, and nothing was answered. */

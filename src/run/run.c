@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop around a running command. */
 #include "run.h"
+#include "ends.h"
 #include "stops.h"
 #include "watch.h"
 #include "../base/io.h"
@@ -35,6 +36,9 @@ static const uint64_t hold_ns = 1000000000;
 /* After a kill, how long the caller's reader may take for what is still in our buffers. */
 static const uint64_t flush_ns = 1000000000;
 
+/* How long init may take to end when it is killed, before each of the others is. */
+static const uint64_t dying_ns = 20000000;
+
 struct run {
 	struct entry *entry;
 	struct streams *streams;
@@ -46,6 +50,7 @@ struct run {
 	struct screen drawn;	    /* what it shows */
 	int signals;
 	uint64_t started, killed; /* monotonic; 0: not yet, none */
+	uint64_t dying;		  /* when those that init leaves behind are killed one by one */
 	struct stops stops;	  /* who stands still while a person is asked */
 	bool stays;		  /* until it is known whether it is to be frozen */
 	bool frozen;		  /* until somebody lets it go on, or it is ended */
@@ -97,6 +102,7 @@ static void end_sandbox(struct run *run, enum run_limit limit)
 	run->outcome->timed_out = limit == LIMIT_TIME;
 	watch_last(&run->watch, &run->watched);
 	run->killed = monotonic_ns();
+	run->dying = run->killed + dying_ns;
 	/* What is frozen cannot be ended; what was told so before does not get another step. */
 	if (run->frozen || run->stays)
 		cgroup_kill(run->watch.group);
@@ -295,6 +301,8 @@ static int patience(const struct run *run)
 	uint64_t now = monotonic_ns();
 	uint64_t until = run->killed ? run->killed + flush_ns : watch_until(&run->watch);
 
+	if (run->killed && !run->ended)
+		until = run->dying;
 	if (run->ended && !run->killed)
 		return 100;
 	if (run->frozen)
@@ -302,6 +310,20 @@ static int patience(const struct run *run)
 	if (!until)
 		return run->streams->input && isatty(run->streams->input->from) ? 500 : -1;
 	return until <= now ? 0 : (int)MIN((until - now) / 1000000 + 1, (uint64_t)3600 * 1000);
+}
+
+/* Those that come into being meanwhile are found the next time. Without a /proc of the sandbox's
+ * own it is init that ends the others. */
+static void end_those_left(struct run *run)
+{
+	const struct counter *counter = &run->watch.counter;
+
+	if (!run->killed || run->ended || monotonic_ns() < run->dying)
+		return;
+	if (counter->proc >= 0 && !counter->only_it &&
+	    !(checks_switched_off() & CHECK_BIT(CHECK_EACH)))
+		ends_each(counter->proc);
+	run->dying = monotonic_ns() + dying_ns;
 }
 
 static void check_limits(struct run *run)
@@ -553,6 +575,7 @@ static void serve_once(struct run *run)
 		run->streams->input = NULL;
 	}
 	check_limits(run);
+	end_those_left(run);
 }
 
 static void start_terminal(struct run *run)

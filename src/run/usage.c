@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counting. */
 #include "usage.h"
+#include "../base/units.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +18,11 @@ struct seen {
 	uint64_t start, cpu_ns;
 };
 
-enum { TEXT = 4096, NAMELESS = 1024 };
+enum { TEXT = 4096, CLOCK_EVERY = 256 };
+
+/* How much of a processor it may take to look through descriptors and mappings. Who has so many of
+ * them that it does not suffice could keep the next look off for as long, and anything in them. */
+static const uint64_t looking_ns = 250000000;
 
 uint64_t usage_of_machine(void)
 {
@@ -206,49 +211,74 @@ static uint64_t files_in_memory(const struct counter *counter)
 
 /* Files without a name, in memory, that somebody has open. Nobody needs to map them. */
 struct nameless {
-	ino_t inode;
-	uint64_t bytes;
+	struct {
+		ino_t inode;
+		uint64_t bytes;
+	} * items;
+	size_t count, room;
 };
 
-static void add_nameless(int proc, pid_t pid, struct nameless *files, size_t *count)
+static void add_nameless(struct nameless *files, const struct stat *st)
+{
+	if (files->count == files->room) {
+		files->room = files->room ? 2 * files->room : 64;
+		files->items = reallocarray(files->items, files->room, sizeof(*files->items));
+		if (!files->items)
+			abort();
+	}
+	files->items[files->count].inode = st->st_ino;
+	files->items[files->count++].bytes = (uint64_t)st->st_blocks * 512;
+}
+
+/* False when the time is over. */
+static bool find_nameless(int proc, pid_t pid, uint64_t until, struct nameless *files)
 {
 	char path[64], target[16];
 	struct dirent *entry;
+	bool in_time = true;
 	DIR *directory;
 
 	snprintf(path, sizeof(path), "%d/fd", pid);
 	if (open_directory(proc, path, &directory) < 0)
-		return;
-	while (*count < NAMELESS && (entry = readdir(directory))) {
+		return true;
+	for (unsigned i = 1; in_time && (entry = readdir(directory)); i++) {
 		struct stat st;
-		size_t i = 0;
 
-		if (readlinkat(dirfd(directory), entry->d_name, target, sizeof(target)) < 7 ||
-		    memcmp(target, "/memfd:", 7) != 0 ||
-		    fstatat(dirfd(directory), entry->d_name, &st, 0) < 0)
-			continue;
-		while (i < *count && files[i].inode != st.st_ino)
-			i++;
-		files[i] = (struct nameless){st.st_ino, (uint64_t)st.st_blocks * 512};
-		*count = MAX(*count, i + 1);
+		in_time = i % CLOCK_EVERY != 0 || own_cpu_ns() < until;
+		if (readlinkat(dirfd(directory), entry->d_name, target, sizeof(target)) >= 7 &&
+		    memcmp(target, "/memfd:", 7) == 0 &&
+		    fstatat(dirfd(directory), entry->d_name, &st, 0) == 0)
+			add_nameless(files, &st);
 	}
 	closedir(directory);
+	return in_time;
 }
 
+static int compare_inodes(const void *a, const void *b)
+{
+	const ino_t *one = a, *other = b; /* comes first in each */
+
+	return *one < *other ? -1 : *one > *other;
+}
+
+/* UINT64_MAX: nobody knows. */
 static uint64_t nameless_files(const struct counter *counter, const struct pids *pids)
 {
-	struct nameless *files = calloc(NAMELESS, sizeof(*files));
+	const uint64_t until = own_cpu_ns() + looking_ns;
+	struct nameless files = {0};
+	bool in_time = true;
 	uint64_t sum = 0;
-	size_t count = 0;
 
-	if (!files)
-		abort();
-	for (size_t i = 0; i < pids->count; i++)
-		add_nameless(counter->proc, pids->items[i], files, &count);
-	for (size_t i = 0; i < count; i++)
-		sum += files[i].bytes;
-	free(files);
-	return sum;
+	for (size_t i = 0; in_time && i < pids->count; i++)
+		in_time = find_nameless(counter->proc, pids->items[i], until, &files) &&
+			  ((i + 1) % CLOCK_EVERY != 0 || own_cpu_ns() < until);
+	if (files.count)
+		qsort(files.items, files.count, sizeof(*files.items), compare_inodes);
+	for (size_t i = 0; i < files.count; i++)
+		if (i == 0 || files.items[i].inode != files.items[i - 1].inode)
+			sum += files.items[i].bytes;
+	free(files.items);
+	return in_time ? sum : UINT64_MAX;
 }
 
 /* What they have written to, not the files they map. What is shared is counted for each of them. */
@@ -270,10 +300,13 @@ static uint64_t count_memory_roughly(const struct counter *counter, const struct
 /* Walks page tables, and divides what is shared among those that share it. */
 static uint64_t count_memory(const struct counter *counter, const struct pids *pids, uint64_t files)
 {
+	const uint64_t until = own_cpu_ns() + looking_ns;
 	uint64_t own = 0, shared = 0;
 	char text[TEXT];
 
 	for (size_t i = 0; i < pids->count; i++) {
+		if (own_cpu_ns() > until)
+			return UINT64_MAX;
 		if (read_of(counter->proc, pids->items[i], "smaps_rollup", text) &&
 		    strstr(text, "\nPss_Anon:")) {
 			own += number_after(text, "\nPss_Anon:") + number_after(text, "\nSwapPss:");
@@ -319,6 +352,21 @@ static uint64_t started(const struct counter *counter, const struct pids *pids)
 	return most;
 }
 
+/* In doubt it is too much. */
+static uint64_t memory_of(const struct counter *counter, unsigned kinds, const struct pids *pids,
+			  uint64_t files, uint64_t most)
+{
+	uint64_t nameless = kinds & USAGE_FILES ? nameless_files(counter, pids) : 0, memory = 0;
+
+	if (nameless == UINT64_MAX)
+		return most + 1;
+	if (kinds & USAGE_MEMORY)
+		memory = count_memory_roughly(counter, pids, files + nameless);
+	if (memory > most)
+		memory = count_memory(counter, pids, files + nameless);
+	return memory == UINT64_MAX ? most + 1 : memory;
+}
+
 int usage_count(struct counter *counter, unsigned kinds, uint64_t most, uint64_t memory_most,
 		struct usage *ret_usage)
 {
@@ -339,12 +387,7 @@ int usage_count(struct counter *counter, unsigned kinds, uint64_t most, uint64_t
 			count_bytes(counter, &pids, ret_usage);
 		if (kinds & USAGE_MEMORY)
 			files = files_in_memory(counter);
-		if (kinds & USAGE_FILES)
-			files += nameless_files(counter, &pids);
-		if (kinds & USAGE_MEMORY)
-			ret_usage->memory = count_memory_roughly(counter, &pids, files);
-		if (ret_usage->memory > memory_most)
-			ret_usage->memory = count_memory(counter, &pids, files);
+		ret_usage->memory = memory_of(counter, kinds, &pids, files, memory_most);
 	}
 	free(pids.items);
 	return r;

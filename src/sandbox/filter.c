@@ -217,8 +217,12 @@ static const struct bpf_rule personality_kinds[] = {
 	END,
 };
 
-/* A lease on a file that one may read makes its writers outside wait. */
-static const struct bpf_rule fcntl_commands[] = {{1, BPF_MASKED_IS, ALL, F_SETLEASE, REFUSE}, END};
+/* A lease on a file that one may read makes its writers outside wait; so does what F_SETDELEG takes
+ * (1024 + 16, Linux 6.19), also on a directory. */
+static const struct bpf_rule fcntl_commands[] = {
+	{1, BPF_MASKED_IS, (uint32_t)~16, F_SETLEASE, REFUSE},
+	END,
+};
 
 /* Init must get the processor whatever the command does: everything else inside ends only when init
  * does. It is pid 1, and of the command's own user. */
@@ -636,6 +640,12 @@ void filter_trap_network(void)
 	for (size_t i = 0; i < ELEMENTS(calls); i++)
 		if (calls[i].number == SYS_socket)
 			calls[i].rules = socket_kinds_shown;
+}
+
+void filter_trap_shares(void)
+{
+	trap_call(SYS_inotify_init);
+	trap_call(SYS_inotify_init1);
 }
 
 void filter_trap_programs(void)

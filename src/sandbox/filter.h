@@ -44,6 +44,8 @@ void filter_trap_wishes(void);
 /* And every socket of the Internet, and of what tells about its interfaces: before the first there
  * is nobody who would miss a network. */
 void filter_trap_network(void);
+/* And everybody who wants to be told of changes of files: see sandbox/shares.c. */
+void filter_trap_shares(void);
 /* And every start of a program. */
 void filter_trap_programs(void);
 /* With notify off, calls that the supervisor would be shown simply meet the other walls. rung: NULL

@@ -73,6 +73,9 @@ static int make_mount_point(const char *path, bool directory)
 	return 0;
 }
 
+/* The machine has 3072 for everybody (kernel.pty). */
+#define TERMINALS "256"
+
 /* /dev and /dev/shm are directories of the store: every further file system costs a fifth of a
  * millisecond to make and to take down again. What devices are mounted on is one file with many
  * names, which are made in half the time. The devices are the host's own inodes, so their
@@ -110,7 +113,7 @@ static int build_devices(struct failure *failure)
 	    mount(STORE "/shm", "/dev/shm", NULL, MS_BIND, NULL) < 0)
 		return stage_fail(failure, "mounting", "/dev");
 	if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
-		  "newinstance,ptmxmode=0666,mode=0620") < 0)
+		  "newinstance,ptmxmode=0666,mode=0620,max=" TERMINALS) < 0)
 		return stage_fail(failure, "mounting", "/dev/pts");
 	return 0;
 }

@@ -136,7 +136,7 @@ static int start_loopback(void)
 
 /* The supervisor owns the user namespace, and so can enter the network when there is need of it.
  * Without one that takes capabilities, which it gives up. */
-bool stage_furnishes_later(unsigned walls)
+bool stage_enters_later(unsigned walls)
 {
 	const unsigned both = WALL_BIT(WALL_USER_NAMESPACE) | WALL_BIT(WALL_NET_NAMESPACE);
 

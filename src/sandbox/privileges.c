@@ -68,6 +68,17 @@ static int limit(int resource, uint64_t value)
 	return setrlimit((__rlimit_resource_t)resource, &new);
 }
 
+/* The kernel counts signals that wait, and timers, for the user. */
+static int share_signals(void)
+{
+	enum { SHARE = 4 };
+	struct rlimit all;
+
+	if (getrlimit(RLIMIT_SIGPENDING, &all) < 0)
+		return -1;
+	return limit(RLIMIT_SIGPENDING, all.rlim_max / SHARE);
+}
+
 /* Since Linux 5.14 the processes of a user are counted for each user namespace, before for the
  * whole machine. */
 static bool counts_by_namespace(unsigned walls)
@@ -89,6 +100,12 @@ int stage_limits(const struct sandbox *sandbox, unsigned walls, struct failure *
 	/* 1, not 0: a core_pattern that pipes into a program outside ignores 0. */
 	if (limit(RLIMIT_CORE, 1) < 0)
 		return stage_fail(failure, "limiting", "core dumps");
+	if (walls && share_signals() < 0)
+		return stage_fail(failure, "limiting", "signals");
+	/* Who may run in real time, as some desktops let their users, is held by no share of the
+	 * processors: neither a group's nor ours, who keep the limits. */
+	if (walls && (limit(RLIMIT_RTPRIO, 0) < 0 || limit(RLIMIT_NICE, 0) < 0))
+		return stage_fail(failure, "limiting", "priorities");
 	if (processes && limit(RLIMIT_NPROC, processes) < 0)
 		return stage_fail(failure, "limiting", "processes");
 	if (sandbox->file_size && limit(RLIMIT_FSIZE, sandbox->file_size) < 0)
@@ -181,8 +198,10 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 		filter_trap_reads();
 	if (sandbox->trap_wishes && notify)
 		filter_trap_wishes();
-	if (stage_furnishes_later(rung->walls) && notify)
+	if (stage_enters_later(rung->walls) && notify) {
 		filter_trap_network();
+		filter_trap_shares();
+	}
 	if (sandbox->trap_programs && notify)
 		filter_trap_programs();
 	r = filter_build(notify, &sandbox->filter, lost ? &needs : NULL, program);

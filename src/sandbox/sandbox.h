@@ -128,6 +128,9 @@ enum { NAMES_BY_UDP, NAMES_BY_TCP, NAMES_BY_UDP6, NAMES_BY_TCP6, NAME_SOCKETS };
 /* Of the network that the caller is in, and has all capabilities over: loopback up with the inner
  * addresses, and these sockets. NULL, or what could not be started, with errno. */
 const char *network_furnish(int ret_names[static NAME_SOCKETS]);
+/* In the user namespace that the caller is in, and has all capabilities over: a ceiling for what
+ * the kernel counts for a user, at a share of what all have. 0 or -errno. */
+int shares_take(void);
 
 /* What stands after set-up. All fds are the caller's, -1 for what was not made. */
 struct entry {

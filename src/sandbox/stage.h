@@ -43,8 +43,9 @@ int stage_tree(const struct ground *ground, struct rung *rung, struct failure *f
 /* What the sandbox's own names of hosts are, in the store; where /run is its own. */
 int stage_hosts(unsigned walls, struct failure *failure);
 
-/* True where the network is furnished when somebody first makes a socket of it. */
-bool stage_furnishes_later(unsigned walls);
+/* True where the supervisor can enter the sandbox later: the network is furnished when somebody
+ * first makes a socket of it, shares are taken when somebody first wants some. */
+bool stage_enters_later(unsigned walls);
 
 enum { WRITABLE_MOST = 256 };
 

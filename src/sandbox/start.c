@@ -116,7 +116,7 @@ static int build_network(int init, struct build_report *report)
 
 	if (!(report->rung.walls & WALL_BIT(WALL_NET_NAMESPACE)))
 		return 0;
-	if (!stage_furnishes_later(report->rung.walls)) {
+	if (!stage_enters_later(report->rung.walls)) {
 		object = network_furnish(report->names);
 		return object ? stage_fail(&report->failure, "starting", object) : 0;
 	}
@@ -146,6 +146,12 @@ static int build_ground(const struct ground *ground, struct build_report *report
 			failure->missing = WALL_BIT(WALL_USER_NAMESPACE);
 		return -1;
 	}
+	/* Where they are not to be had that is no failure. Not below mounts of our own: whoever the
+	 * supervisor forks meanwhile has a copy of what is open for writing here, and they could
+	 * not be made read-only as long as it lives. */
+	if (rung->walls & WALL_BIT(WALL_USER_NAMESPACE) && !has_namespaces &&
+	    (ground->level == LEVEL_CONTAINER || !stage_enters_later(rung->walls)))
+		(void)shares_take();
 	if (make_namespaces(rung, failure) < 0)
 		return -1;
 	if (!(rung->walls & WALL_BIT(WALL_MOUNT_NAMESPACE)))

@@ -53,7 +53,8 @@ static const char *const checks[CHECK_COUNT] = {
 	[CHECK_HELD] = "held",	     [CHECK_PLACE] = "place",	[CHECK_MODE] = "mode",
 	[CHECK_FREEZE] = "freeze",   [CHECK_REVOKE] = "revoke", [CHECK_ONCE] = "once",
 	[CHECK_WORDS] = "words",     [CHECK_BEARER] = "bearer", [CHECK_USES] = "uses",
-	[CHECK_CLOCK] = "clock",     [CHECK_RECALL] = "recall",
+	[CHECK_CLOCK] = "clock",     [CHECK_RECALL] = "recall", [CHECK_SHARE] = "share",
+	[CHECK_EACH] = "each",
 };
 
 static unsigned switched_off(const char *const *words, unsigned count)

@@ -66,6 +66,8 @@ enum check {
 	CHECK_USES,    /* and for so many runs */
 	CHECK_CLOCK,   /* a clock that is set back makes no time */
 	CHECK_RECALL,  /* what was taken back is let go of */
+	CHECK_EACH,    /* what a killed init does not get to is ended one by one */
+	CHECK_SHARE,   /* of what the kernel counts for a user a run has a share */
 	CHECK_COUNT,
 };
 #define CHECK_BIT(check) (1u << (check))

@@ -244,6 +244,26 @@ def test_a_connection_that_cannot_be_found_ends_the_run(desk, other, world):
     assert result['error']['kind'] == 'rejected' and result['attempts'][0]['denials'][0]['answer'] == 'granted'
 
 
+def test_a_connection_behind_many_descriptors_ends_the_run_soon(desk, world):
+    """Each look for it would take seconds, and there are up to twenty."""
+    world.name('web.example', WEB)
+    port = world.echo()
+    desk.ward.file('hides.py', 'import os, resource, signal, socket, sys, time\ns = socket.create_connection((sys.argv[1], int(sys.argv[2])))\n'
+                   'a, b = socket.socketpair()\nsocket.send_fds(a, [b"x"], [s.fileno()]); s.close()\n'
+                   'most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]; resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))\n'
+                   'for i in range(min(most, 20000) - 100): os.dup(0)\nfor i in range(100):\n    if not os.fork(): signal.pause()\n'
+                   'print("hid" + "den", flush=True)\ntime.sleep(90)\n')
+    desk.sendline(f'ward run -- /usr/bin/python3 -I hides.py web.example {port}')
+    asked(desk, 'wants web.example')
+    for_a_time(desk, '3s')
+    desk.expect_exact('hidden')
+    hidden = time.monotonic()
+    desk.expect_exact('could not be closed')
+    desk.ready()
+    assert desk.last_code() == 126
+    assert time.monotonic() - hidden < 3 + 10
+
+
 def test_somebody_takes_back_what_may_be_read(desk, other):
     """Where reading is watched the mask stays, in later runs of the session as well."""
     secret = desk.ward.file('.env', 'KEY=1\n', 0o600)

@@ -705,6 +705,24 @@ static void sockets_of_the_network_are_shown_where_it_comes_later(void **state)
 	assert_int_equal(count, 2 * 2 * 3 + 16);
 }
 
+/* And this. */
+static void watching_is_shown_where_a_share_is_taken_later(void **state)
+{
+	const int numbers[] = {SYS_inotify_init, SYS_inotify_init1};
+	static struct filter before, shown;
+
+	(void)state;
+	before.length = filter_build(true, &unchanged, NULL, before.program);
+	filter_trap_shares();
+	shown.length = filter_build(true, &unchanged, NULL, shown.program);
+	for (size_t i = 0; i < ELEMENTS(numbers); i++) {
+		const struct seccomp_data data = {.nr = numbers[i], .arch = AUDIT_ARCH_X86_64};
+
+		assert_int_equal(bpf_run(before.program, before.length, &data), ALLOW);
+		assert_int_equal(bpf_run(shown.program, shown.length, &data), NOTIFY);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -726,6 +744,7 @@ int main(void)
 		cmocka_unit_test(programs_are_shown_where_a_rule_is_about_them),
 		cmocka_unit_test(what_can_wait_is_shown_where_somebody_can_be_asked),
 		cmocka_unit_test(sockets_of_the_network_are_shown_where_it_comes_later),
+		cmocka_unit_test(watching_is_shown_where_a_share_is_taken_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

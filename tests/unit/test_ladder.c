@@ -176,6 +176,8 @@ static void the_lowest_filter_holds_what_other_walls_would(void **state)
 		{SYS_rt_tgsigqueueinfo, {4711, 4711, 9}, NOTIFY, ERROR(EPERM)},
 		{SYS_fcntl, {0, F_SETOWN, 4711}, ERROR(EPERM), ERROR(EPERM)},
 		{SYS_fcntl, {0, F_SETLEASE}, ERROR(EPERM), ERROR(EPERM)},
+		{SYS_fcntl, {0, F_SETLEASE + 16 /* F_SETDELEG */}, ERROR(EPERM), ERROR(EPERM)},
+		{SYS_fcntl, {0, F_GETLEASE}, ALLOW, ALLOW},
 		{SYS_fcntl, {0, F_GETFL}, ALLOW, ALLOW},
 		{SYS_ioctl, {0, 0x8901}, ERROR(EPERM), ERROR(EPERM)},
 		{SYS_ioctl, {0, 0x40086602}, ERROR(EPERM), ERROR(EPERM)},

@@ -6,6 +6,7 @@
  * cannot be found (it may be under way in a message) ends the run. */
 #include "network.h"
 #include "../../base/io.h"
+#include "../../base/units.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +24,12 @@ enum {
 	INFO_MOST = 4 * 1024 * 1024,
 	CHILDREN = 65536,
 	SWEPT_FROM = 64,
+	CLOCK_EVERY = 256,
 };
+
+/* How much of a processor the search may take: behind enough descriptors a connection would outlive
+ * its permission for as long as they are looked at, and nobody would be served. */
+static const uint64_t search_ns = 500000000;
 
 enum lent_kind { LENT_STREAM, LENT_UNIX, LENT_JOINED, LENT_DATAGRAMS };
 
@@ -229,21 +235,24 @@ static bool is_recalled(const struct observer *observer, unsigned long long inod
 	return false;
 }
 
-static void shut_down_in(const struct observer *observer, pid_t pid)
+/* False when the time is over. */
+static bool shut_down_in(const struct observer *observer, pid_t pid, uint64_t until)
 {
 	char path[64], link[64];
 	struct dirent *entry;
+	bool in_time = own_cpu_ns() < until;
 	int seen = 0;
 	DIR *fds;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
 	fds = opendir(path);
-	while (fds && seen++ < FDS_MOST && (entry = readdir(fds))) {
+	while (fds && in_time && seen++ < FDS_MOST && (entry = readdir(fds))) {
 		ssize_t length = readlinkat(dirfd(fds), entry->d_name, link, sizeof(link) - 1);
 		unsigned long long inode;
 		struct stat st;
 		int copy;
 
+		in_time = seen % CLOCK_EVERY != 0 || own_cpu_ns() < until;
 		link[MAX(length, 0)] = '\0';
 		if (sscanf(link, "socket:[%llu]", &inode) != 1 || !is_recalled(observer, inode))
 			continue;
@@ -256,6 +265,7 @@ static void shut_down_in(const struct observer *observer, pid_t pid)
 	}
 	if (fds)
 		closedir(fds);
+	return in_time;
 }
 
 /* True if some of them are open, and not shut down. */
@@ -282,16 +292,17 @@ static bool shut_down_all(struct observer *observer)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
 	pid_t *pids = calloc(PROCESSES_MOST, sizeof(*pids));
-	bool left = pids != NULL;
+	const uint64_t until = own_cpu_ns() + search_ns;
+	bool left = pids != NULL, in_time = true;
 
-	for (int round = 0; round < ROUNDS && left; round++) {
+	for (int round = 0; round < ROUNDS && left && in_time; round++) {
 		size_t count;
 
 		if (round > 0)
 			nanosleep(&pause, NULL);
 		count = find_processes(observer->observed->init, pids);
-		for (size_t i = 0; i < count; i++)
-			shut_down_in(observer, pids[i]);
+		for (size_t i = 0; i < count && in_time; i++)
+			in_time = shut_down_in(observer, pids[i], until);
 		left = are_some_left(observer);
 	}
 	left |= !pids;

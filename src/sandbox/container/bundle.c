@@ -104,7 +104,8 @@ static json_t *mounts(const struct ground *ground, const struct sandbox *sandbox
 	add_mount(list, "proc", "/proc",
 		  ground->uid == 0 ? "nosuid nodev noexec ro" : "nosuid nodev noexec");
 	add_mount(list, "tmpfs", "/dev", "nosuid noexec mode=755 size=65536k ro");
-	add_mount(list, "devpts", "/dev/pts", "nosuid noexec newinstance ptmxmode=0666 mode=0620");
+	add_mount(list, "devpts", "/dev/pts",
+		  "nosuid noexec newinstance ptmxmode=0666 mode=0620 max=256");
 	if (sandbox->memory_files)
 		snprintf(memory, sizeof(memory), "nosuid nodev noexec mode=1777 size=%llu",
 			 (unsigned long long)sandbox->memory_files);
