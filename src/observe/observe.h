@@ -106,7 +106,8 @@ struct observed {
 	const struct givens *fixed; /* and what of it the walls were built with: the run ends when
 				       one of these does */
 	const struct list *never;   /* files that nobody can grant: paths and patterns */
-	const struct list *by_products; /* patterns of files that nobody is asked about */
+	const struct list *by_products; /* patterns of files that nobody is asked about, and
+					   "PROGRAM PATH" */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
 	const struct masks *masks;  /* what is hidden, by mounts or without */
 	const struct masks *covered;	 /* the masks that are renewed when they fall; NULL: none */

@@ -115,6 +115,18 @@ static bool is_given_in_place(const struct trap *trap)
 	       change_is_given_in_place(trap->number);
 }
 
+static bool is_by_product(const struct observer *observer, pid_t tid, const char *path)
+{
+	const struct list *by_products = observer->observed->by_products;
+	char program[32], its_own[PATH_MAX + sizeof(program)];
+
+	if (path_is_among(path, by_products))
+		return true;
+	caller_name(tid, program);
+	snprintf(its_own, sizeof(its_own), "%s %s", program, path);
+	return by_products && list_has(by_products, its_own);
+}
+
 void refuse_file(struct observer *observer, const struct seccomp_notif *call,
 		 const struct trap *trap, const char *operation, const char *path, bool tree,
 		 const char *rule, int error)
@@ -123,7 +135,7 @@ void refuse_file(struct observer *observer, const struct seccomp_notif *call,
 	bool never;
 
 	if ((rule == rule_outside || rule == rule_masked) &&
-	    path_is_among(path, observer->observed->by_products)) {
+	    is_by_product(observer, (pid_t)call->pid, path)) {
 		refuse(observer, call, trap, operation, path, rule_by_product, error);
 		return;
 	}
