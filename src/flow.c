@@ -176,6 +176,7 @@ int flow_judge(struct flow *flow, struct error **ret_error)
 		.account_home = flow->identity.account_home,
 		.user = flow->identity.name,
 		.other_user = flow->identity.changes,
+		.root = flow->identity.uid == 0,
 		.state = flow->state,
 		.own_state = flow->own_state,
 		.environment = environ,

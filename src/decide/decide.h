@@ -74,6 +74,7 @@ struct surroundings {
 	const char *home, *user;  /* of the identity that will run; may be NULL */
 	const char *account_home; /* of the account, whatever $HOME says; may be NULL */
 	bool other_user;	  /* not the one whose environment this is */
+	bool root;		  /* that identity, which has no powers in a sandbox */
 	const char *state;	  /* ward's own state */
 	const char *own_state;	  /* that of the identity that will run; may be NULL */
 	char *const *environment;
