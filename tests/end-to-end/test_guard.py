@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from support import PATIENCE
+from support import PATIENCE, Terminal
+from test_asking import asked, press
 from test_programs import works
 
 IDENTITY = 'git config user.name N; git config user.email n@example.org; '
@@ -44,6 +45,22 @@ def test_git_in_a_repository_that_was_there(ward):
         git gc -q; git fsck --no-progress; git reset -q --hard; git worktree add -q tree side; git -C tree status --porcelain
         git worktree remove tree; git config alias.none 2>/dev/null || true; git reflog > /dev/null''')
     assert outside(ward, 'status', '--porcelain') == ''
+
+
+def test_the_pointer_of_a_worktree_that_was_there_is_removed_after_a_yes(ward):
+    """The kernel would say that it is busy, and nobody would hear which flag permits it."""
+    works(ward, f'git init -q -b main .; {IDENTITY} echo one > a; git add a; git commit -q -m first; git worktree add -q tree')
+    result = ward.result('--', 'rm', 'tree/.git')
+    denial, = result['attempts'][0]['denials']
+    assert (denial['operation'], denial['object']) == ('delete', str(ward.work / 'tree/.git')) and (ward.work / 'tree/.git').exists()
+    assert 'to allow: --write tree/.git' in ward.run('rm', 'tree/.git').err
+    desk = Terminal(ward, columns=150)
+    desk.sendline('ward run -- git worktree remove tree')
+    asked(desk, f'git wants to delete {ward.work}/tree/.git')
+    press(desk, 'y')
+    desk.ready()
+    desk.close(force=True)
+    assert not (ward.work / 'tree').exists() and len(outside(ward, 'worktree', 'list').splitlines()) == 1
 
 
 def test_submodules(ward):
