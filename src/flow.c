@@ -176,6 +176,7 @@ int flow_judge(struct flow *flow, struct error **ret_error)
 		.account_home = flow->identity.account_home,
 		.user = flow->identity.name,
 		.other_user = flow->identity.changes,
+		.root = flow->identity.uid == 0,
 		.state = flow->state,
 		.own_state = flow->own_state,
 		.environment = environ,
@@ -444,6 +445,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 {
 	const unsigned masked =
 		WALL_BIT(WALL_MOUNT_NAMESPACE) | WALL_BIT(WALL_MASKS) | WALL_BIT(WALL_RUN);
+	const unsigned covered = masked | WALL_BIT(WALL_USER_NAMESPACE);
 	struct attendant attendant = {.fd = -1,
 				      .serve = serve_observer,
 				      .data = flow,
@@ -472,7 +474,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 			    flow->streams.output[1] ? &flow->streams.output[1]->from : NULL,
 			    &flow->entry.terminal},
 		.closed_proc = flow->entry.walls & WALL_BIT(WALL_PROC) && flow->identity.uid == 0,
-		.covers = (flow->entry.walls & masked) == masked,
+		.covers = (flow->entry.walls & covered) == covered,
 		.own_mounts = flow->masks.guarded && (flow->entry.walls & masked) == masked,
 		.company = flow->company,
 		.quarantine = flow->quarantine,

@@ -177,6 +177,7 @@ const char *flow_token_violation(const struct flow *flow, const struct denial *d
 	/* What holds something masked may be within the token all the same. */
 	if (!flow->token || is_looked_for(flow, denial) ||
 	    strncmp(denial->rule, "held: ", 6) == 0 ||
+	    strncmp(denial->rule, "default: by-products", 20) == 0 ||
 	    path_is_among(denial->object, &flow->verdict.permissions.by_products))
 		return NULL;
 	return "token";

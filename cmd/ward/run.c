@@ -8,6 +8,7 @@
 #include "../../src/flow.h"
 #include "../../src/serve/ticket.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,12 +46,22 @@ static int print_json(const struct result *result)
 {
 	json_t *object = result_to_json(result);
 	_cleanup_free_ char *text = json_dumps(object, JSON_COMPACT);
-	int r = text ? write_all(STDOUT_FILENO, text, strlen(text)) : -1;
+	int r = text ? write_all(STDOUT_FILENO, text, strlen(text)) : -ENOMEM;
 
 	if (r == 0)
 		r = write_all(STDOUT_FILENO, "\n", 1);
 	json_decref(object);
 	return r;
+}
+
+/* The command has run all the same. */
+static int no_result(int errnum)
+{
+	_cleanup_buffer_ struct buffer line = {0};
+
+	buffer_printf(&line, "writing the result: %s", strerror(errnum));
+	say(NULL, buffer_text(&line));
+	return EXIT_WARD;
 }
 
 /* Whoever looks at a list of processes must not find it there. */
@@ -103,8 +114,9 @@ int verb_run(int argc, char **argv)
 				 .say = say, .data = &request, .resumption = &ticket_resumption},
 			 &result);
 	if (request.json) {
-		if (print_json(&result) < 0)
-			return EXIT_WARD;
+		r = print_json(&result);
+		if (r < 0)
+			return no_result(-r);
 		return result_exit_status(&result);
 	}
 	/* What the sandbox refused stands among the notices already. */

@@ -40,10 +40,23 @@ static const char *const in_home[] = {
 	".terminfo/**",
 };
 
+/* Directories that a program makes at its start, before anybody has set anything, and does as well
+ * without. What it would write there is worth a question. A program's name is its own choice: that
+ * spares it a question, and gives it nothing. */
+static const struct {
+	const char *program, *directory;
+} made_at_start[] = {
+	{"top", ".config"},
+	{"top", ".config/procps"},
+};
+
 void by_products_add(const char *home, struct list *patterns)
 {
 	for (size_t i = 0; i < ELEMENTS(anywhere); i++)
 		list_add(patterns, anywhere[i]);
 	for (size_t i = 0; i < ELEMENTS(in_home) && home && home[0] == '/'; i++)
 		list_add_printf(patterns, "%s/%s", home, in_home[i]);
+	for (size_t i = 0; i < ELEMENTS(made_at_start) && home && home[0] == '/'; i++)
+		list_add_printf(patterns, "%s %s/%s", made_at_start[i].program, home,
+				made_at_start[i].directory);
 }

@@ -6,5 +6,6 @@
 
 #include "../base/list.h"
 
-/* Adds their patterns. home may be NULL. */
+/* Adds their patterns; what is a by-product of one program alone has the program's name and a blank
+ * before an exact path. home may be NULL. */
 void by_products_add(const char *home, struct list *patterns);

@@ -20,7 +20,7 @@ struct permissions {
 	struct list not_deny_names; /* last components that no default rule means */
 	struct list never; /* paths and patterns that no answer opens: ward's own, and what was said
 			      to be closed or read-only */
-	struct list by_products; /* patterns of what is not worth a question */
+	struct list by_products; /* patterns of what is not worth a question: byproducts.h */
 	struct list caches; /* in the home, to get a layer of the workspace's own; those that are
 			       there */
 	struct list
@@ -74,6 +74,7 @@ struct surroundings {
 	const char *home, *user;  /* of the identity that will run; may be NULL */
 	const char *account_home; /* of the account, whatever $HOME says; may be NULL */
 	bool other_user;	  /* not the one whose environment this is */
+	bool root;		  /* that identity, which has no powers in a sandbox */
 	const char *state;	  /* ward's own state */
 	const char *own_state;	  /* that of the identity that will run; may be NULL */
 	char *const *environment;

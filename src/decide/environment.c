@@ -137,6 +137,10 @@ void decide_environment(const struct request *request, const struct surroundings
 		list_take(&permissions->meant, strndup(variable, strcspn(variable, "=")));
 		list_add(&permissions->environment, variable);
 	}
+	/* tar takes root for somebody who can give files away, and fails where they have another
+	 * owner in the archive. */
+	if (sandboxed && surroundings->root && !is_set(&permissions->environment, "TAR_OPTIONS"))
+		list_add(&permissions->environment, "TAR_OPTIONS=--no-same-owner");
 }
 
 static const char *value_of(const struct list *variables, const char *name, size_t length)

@@ -92,7 +92,7 @@ struct observed {
 				       what is masked or held read-only in it */
 	const struct list *guarded; /* trees in which names that run programs are guarded; NULL:
 				       none */
-	bool covers;		    /* what the sandbox has masks of its own on is there */
+	bool covers;		    /* names can be covered from outside */
 	bool own_mounts;	    /* guarded names that were there are held by mounts */
 	const char *company;	    /* a file that all runs of this user share */
 	const char *quarantine;	    /* a directory to be made for what must not stay */
@@ -107,7 +107,8 @@ struct observed {
 	const struct givens *fixed; /* and what of it the walls were built with: the run ends when
 				       one of these does */
 	const struct list *never;   /* files that nobody can grant: paths and patterns */
-	const struct list *by_products; /* patterns of files that nobody is asked about */
+	const struct list *by_products; /* patterns of files that nobody is asked about, and
+					   "PROGRAM PATH" */
 	const struct list *sockets; /* host sockets that may be connected to: absolute real paths */
 	const struct masks *masks;  /* what is hidden, by mounts or without */
 	const struct masks *covered;	 /* the masks that are renewed when they fall; NULL: none */

@@ -62,8 +62,8 @@ def test_a_no_is_not_asked_again_in_the_run_nor_after_it(desk, world):
     desk.sendline(talk(f'web.example:{port}', f'web.example:{port}'))
     asked(desk, 'python3 wants web.example')
     press(desk, 'n')
-    desk.expect_exact('failed Permission denied')
-    desk.expect_exact('failed Permission denied')
+    desk.expect_exact('failed Connection refused')
+    desk.expect_exact('failed Connection refused')
     desk.ready()
     assert 'ward asks' not in desk.before and 'a person said no' in desk.before, desk.before
     assert last_result(desk.ward)['attempts'][0]['denials'][0]['answer'] == 'denied'
@@ -180,7 +180,7 @@ def test_what_was_typed_before_answers_nothing(desk, world):
     desk.expect_exact('help\r\n> ')
     time.sleep(1.5)
     press(desk, 'n')
-    desk.expect_exact('failed Permission denied')
+    desk.expect_exact('failed Connection refused')
     desk.ready()
     answer = [record for record in desk.ward.records() if record['kind'] == 'answer']
     assert [a['answer'] for a in answer] == ['deny']
@@ -195,13 +195,13 @@ def test_what_is_printed_meanwhile_is_kept_until_after(desk, world):
     press(desk, 'n')
     desk.expect_exact('no\r\n')
     desk.expect_exact('while asked')
-    desk.expect_exact('failed Permission denied')
+    desk.expect_exact('failed Connection refused')
     desk.ready()
 
 
 def test_in_the_background_nobody_is_asked(desk, world):
     desk.sendline(talk('web.example:80') + ' < /dev/null > out 2>&1 & wait; cat o*t')
-    desk.expect_exact('failed Permission denied')
+    desk.expect_exact('failed Connection refused')
     desk.ready()
     assert 'ask' not in [record['kind'] for record in desk.ward.records()]
 
@@ -333,7 +333,7 @@ def test_a_no_for_the_session_is_to_the_host_and_not_to_the_command(desk, world)
     desk.expect_exact('other.example failed')
     desk.ready()
     desk.sendline(command)
-    desk.expect_exact('web.example failed Permission denied')
+    desk.expect_exact('web.example failed Connection refused')
     asked(desk, 'wants other.example')
     press(desk, 'n')
     desk.ready()

@@ -38,11 +38,11 @@ def test_what_is_allowed_is_reached_and_nothing_else(ward, world, made_of):
     port = world.echo()
     targets = [f'echo.example:{port}', f'other.example:{port}', f'{WEB}:{port}', 'echo.example:1']
     result = ward.result('--level', 'container', *made_of, *to(f'echo.example:{port}'), '--', '/usr/bin/python3', '-I', '-c', TRY, *targets)
-    assert result['stdout'].split() == ['ping', 'PermissionError', 'PermissionError', 'PermissionError'], result
+    assert result['stdout'].split() == ['ping', 'ConnectionRefusedError', 'ConnectionRefusedError', 'ConnectionRefusedError'], result
     assert {denial['object'] for denial in result['attempts'][0]['denials']} == set(targets[1:])
 
 
 def test_none_is_none(ward, world, made_of):
     world.name('echo.example', WEB)
     result = ward.result('--level', 'container', *made_of, '--', '/usr/bin/python3', '-I', '-c', TRY, f'echo.example:{world.echo()}', f'{WEB}:{world.echo()}')
-    assert set(result['stdout'].split()) == {'PermissionError'}, result
+    assert set(result['stdout'].split()) == {'ConnectionRefusedError'}, result

@@ -184,7 +184,7 @@ def test_somebody_takes_a_connection_back(desk, other, world):
     assert wait_until(lambda: ended, 10)
     asked(desk, 'wants web.example')
     press(desk, 'n')
-    desk.expect_exact('then Permission denied')
+    desk.expect_exact('then Connection refused')
     desk.ready()
 
 

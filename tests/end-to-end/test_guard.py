@@ -46,6 +46,33 @@ def test_git_in_a_repository_that_was_there(ward):
     assert outside(ward, 'status', '--porcelain') == ''
 
 
+def test_the_pointer_of_a_worktree_that_was_there_is_removed(ward):
+    """What comes to lie in its place says nothing that was not looked at."""
+    ward.allow('git worktree')
+    works(ward, f'git init -q -b main .; {IDENTITY} echo one > a; git add a; git commit -q -m first; git worktree add -q tree')
+    works(ward, 'git worktree remove tree')
+    assert not (ward.work / 'tree').exists() and len(outside(ward, 'worktree', 'list').splitlines()) == 1
+
+
+def test_a_submodule_that_was_there_is_moved(ward):
+    ward.allow('git submodule', 'git mv')
+    works(ward, f"""git init -q -b main library; cd library; {IDENTITY} git commit -q --allow-empty -m one; cd ..; git init -q -b main main; cd main; {IDENTITY}
+        git -c protocol.file.allow=always submodule --quiet add ../library part; git commit -q -m two""")
+    works(ward, 'cd main; mkdir deep; git mv part deep/part; git commit -q -m three; git -C deep/part log --format=%s')
+    assert outside(ward, '-C', 'main/deep/part', 'log', '--format=%s') == 'one\n'
+    assert outside(ward, '-C', 'main', 'submodule', 'status').endswith('deep/part (heads/main)\n')
+    assert (ward.work / 'main/deep/part/.git').read_text() == 'gitdir: ../../.git/modules/part\n'
+
+
+def test_a_pointer_that_was_there_keeps_what_is_in_order(ward):
+    works(ward, f'git init -q -b main .; {IDENTITY} git commit -q --allow-empty -m first; git worktree add -q tree')
+    before = (ward.work / 'tree/.git').read_text()
+    result = ward.result('--', 'sh', '-c', 'echo more >>tree/.git; cat tree/.git; echo "gitdir: /tmp/evil" >tree/.git; cat tree/.git')
+    assert result['stdout'] == f'{before}more\ngitdir: /tmp/evil\n'
+    assert (ward.work / 'tree/.git').read_text() == before
+    assert [line for line in result['sandbox_warnings'] if 'would have run programs' in line and 'moved to' in line]
+
+
 def test_submodules(ward):
     ward.allow('git submodule', 'git push', 'rm')
     works(ward, f'''

@@ -72,7 +72,7 @@ def test_curl_is_refused_by_name(ward):
 
 def test_python_is_refused_by_name(ward):
     result = ward.result('--', '/usr/bin/python3', '-c', FETCH, 'packages.example', '443')
-    assert result['stdout'].startswith('PermissionError')
+    assert result['stdout'].startswith('ConnectionRefusedError')
     assert {(d['operation'], d['object']) for d in result['attempts'][0]['denials']} == {('connect', 'packages.example:443')}
 
 
@@ -92,7 +92,7 @@ def test_a_refused_name_is_said_with_the_flag_that_permits_it(plain):
                                             ('2001:db8::1', '[2001:db8::1]:80')])
 def test_a_raw_address_is_refused_as_it_is(ward, address, named):
     result = ward.result('--', '/usr/bin/python3', '-c', FETCH, address, '80')
-    assert result['stdout'].startswith('PermissionError')
+    assert result['stdout'].startswith('ConnectionRefusedError')
     assert [(d['operation'], d['object']) for d in result['attempts'][0]['denials']] == [('connect', named)]
 
 

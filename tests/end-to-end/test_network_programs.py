@@ -116,6 +116,17 @@ def test_wget(ward, site, world):
     assert works(ward, f'wget -q -O - --ca-certificate={world.ca} https://secure.example:{port}/', *to(f'secure.example:{port}')) == 'hello\n'
 
 
+def test_wget_gives_up_at_once_where_it_is_refused(ward, world):
+    """It would try again for minutes, were it told of a permission that is missing."""
+    needs('wget')
+    world.name('web.example', WEB)
+    for flags in ((), to('other.example')):
+        result = ward.result(*flags, '--timeout', '20s', '--', 'wget', '-O', '-', 'http://web.example/')
+        assert result['exit_code'] == 4 and 'Retrying' not in result['stderr'], result
+        denial, = result['attempts'][-1]['denials']
+        assert (denial['operation'], denial['object']) == ('connect', 'web.example:80') and denial['count'] <= 2
+
+
 def test_wgets_own_time_limit(ward, world):
     """It ends a blocking connect by a signal."""
     needs('wget')

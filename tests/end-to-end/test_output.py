@@ -173,6 +173,8 @@ def test_a_closed_standard_error_does_not_stop_the_result(plain):
 def test_output_that_cannot_be_written_is_not_lost_silently(plain):
     done = plain.shell('$WARD run -- echo hello > /dev/full')
     assert done.code != 0
+    done = plain.shell('$WARD run --json -- echo hello > /dev/full')
+    assert (done.code, done.err) == (125, 'ward: writing the result: No space left on device\n')
 
 
 def test_output_does_not_wait_for_a_streak_of_calls(ward):

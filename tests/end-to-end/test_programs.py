@@ -245,3 +245,10 @@ def test_ward_runs_inside_ward_and_says_what_is_lost(ward):
     done = ward.run(ward.binary, 'run', '--', 'true')
     assert done.code == 0 and 'ward: fewer walls stand here: ' in done.err, done
     assert ward.verify().code == 0
+
+
+def test_an_archive_with_other_owners_is_unpacked(ward):
+    """Root has no powers inside, and tar does not know."""
+    script = 'echo x > f && tar cf t.tar --owner=4321 --group=4321 f && rm f && tar xf t.tar && cat f && test -O f'
+    assert works(ward, script) == 'x\n'
+    assert ward.run('printenv', 'TAR_OPTIONS', env={'TAR_OPTIONS': '--verbose'}).out == '--verbose\n'

@@ -100,21 +100,21 @@ def test_datagrams_to_what_is_not_allowed_are_refused_and_told(plain, world, way
     result = plain.result('--allow-host', 'time.example', '--', '/usr/bin/python3', '-I', '-c', TALK, 'other.example', port, way, 1)
     denial, = result['attempts'][-1]['denials']
     assert (denial['operation'], denial['object'], denial['protocol']) == ('connect', f'other.example:{port}', 'udp')
-    assert result['stdout'].strip() == 'PermissionError'
+    assert result['stdout'].strip() == 'ConnectionRefusedError'
     assert not heard and not world.dns.asked('other.example')
 
 
 def test_another_port_of_an_allowed_host_is_not_reached(plain, world):
     port, heard = listening(world)
     allowed = world.datagrams()
-    assert talk(plain, WEB, port, 'sendto', [f'{WEB}:{allowed}']) == 'PermissionError'
+    assert talk(plain, WEB, port, 'sendto', [f'{WEB}:{allowed}']) == 'ConnectionRefusedError'
     assert not heard
 
 
 def test_a_private_address_behind_an_allowed_name_is_not_reached(plain, world):
     world.name('inner.example', PRIVATE)
     port, heard = listening(world, PRIVATE)
-    assert talk(plain, 'inner.example', port, 'sendto', ['inner.example']) == 'PermissionError'
+    assert talk(plain, 'inner.example', port, 'sendto', ['inner.example']) == 'ConnectionRefusedError'
     assert not heard
 
 
@@ -186,7 +186,7 @@ def test_names_and_the_loopback_work_beside_the_relay(plain, world):
         try: socket.create_connection(("another.example", 80))
         except OSError as e: print(type(e).__name__)
     ''', port, flags=to('time.example'))
-    assert done.out.split() == ['<x>', 'True', 'inside', 'inside', 'PermissionError'], done
+    assert done.out.split() == ['<x>', 'True', 'inside', 'inside', 'ConnectionRefusedError'], done
 
 
 # Published ports.

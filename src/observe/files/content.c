@@ -339,7 +339,7 @@ int hold_adopt(struct observer *observer, const char *directory, char why[static
 }
 
 void hold_put_away(struct observer *observer, int parent, const char *name, const char *path,
-		   const char *text, size_t length)
+		   const char *text, size_t length, bool stays)
 {
 	const char *quarantine = observer->observed->quarantine;
 	_cleanup_free_ char *own = NULL, *kept = NULL;
@@ -358,7 +358,8 @@ void hold_put_away(struct observer *observer, int parent, const char *name, cons
 			saved = fd >= 0 && write_all(fd, text, length) == 0;
 		}
 	}
-	(void)unlinkat(parent, name, 0);
+	if (!stays)
+		(void)unlinkat(parent, name, 0);
 	if (saved)
 		(void)chmod(kept, 0600);
 	list_add_printf(&observer->holding.lines,
@@ -382,7 +383,8 @@ static void put_away_hooks(struct observer *observer, int directory, const char 
 			continue;
 		if (asprintf(&name, "%s/hooks/%s", path, entry->d_name) < 0)
 			abort();
-		hold_put_away(observer, dirfd(entries), entry->d_name, name, /* text= */ NULL, 0);
+		hold_put_away(observer, dirfd(entries), entry->d_name, name, /* text= */ NULL, 0,
+			      /* stays= */ false);
 	}
 	if (entries)
 		closedir(entries);
@@ -412,7 +414,8 @@ static void settle(struct observer *observer, int directory, const char *path)
 		if (r == 0 && fstatat(directory, configs[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
 			r = install_copy(directory, configs[i], text, length, st.st_mode, NULL);
 		if (r < 0)
-			hold_put_away(observer, directory, configs[i], name, /* text= */ NULL, 0);
+			hold_put_away(observer, directory, configs[i], name, /* text= */ NULL, 0,
+				      /* stays= */ false);
 	}
 	if (adopt_hooks(directory, why) < 0)
 		put_away_hooks(observer, directory, path);
@@ -421,7 +424,8 @@ static void settle(struct observer *observer, int directory, const char *path)
 
 		if (asprintf(&name, "%s/index", path) < 0)
 			abort();
-		hold_put_away(observer, directory, "index", name, /* text= */ NULL, 0);
+		hold_put_away(observer, directory, "index", name, /* text= */ NULL, 0,
+			      /* stays= */ false);
 	}
 }
 

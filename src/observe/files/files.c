@@ -115,6 +115,18 @@ static bool is_given_in_place(const struct trap *trap)
 	       change_is_given_in_place(trap->number);
 }
 
+static bool is_by_product(const struct observer *observer, pid_t tid, const char *path)
+{
+	const struct list *by_products = observer->observed->by_products;
+	char program[32], its_own[PATH_MAX + sizeof(program)];
+
+	if (path_is_among(path, by_products))
+		return true;
+	caller_name(tid, program);
+	snprintf(its_own, sizeof(its_own), "%s %s", program, path);
+	return by_products && list_has(by_products, its_own);
+}
+
 void refuse_file(struct observer *observer, const struct seccomp_notif *call,
 		 const struct trap *trap, const char *operation, const char *path, bool tree,
 		 const char *rule, int error)
@@ -123,7 +135,7 @@ void refuse_file(struct observer *observer, const struct seccomp_notif *call,
 	bool never;
 
 	if ((rule == rule_outside || rule == rule_masked) &&
-	    path_is_among(path, observer->observed->by_products)) {
+	    is_by_product(observer, (pid_t)call->pid, path)) {
 		refuse(observer, call, trap, operation, path, rule_by_product, error);
 		return;
 	}
@@ -395,7 +407,8 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 	    !(found->exists && S_ISDIR(found->st.st_mode)))
 		guard = GUARD_LATER;
 	if (guard == GUARD_LATER && found->exists &&
-	    !(pointer = pointer_find(observer, &found->st)))
+	    !(pointer = pointer_find(observer, &found->st)) &&
+	    !(tried && pointers_have_drafts(observer)))
 		guard = GUARD_CLOSED;
 	if (guard == GUARD_LATER && guard_is(path_last(found->path), "commondir")) {
 		char directory[PATH_MAX];
@@ -411,12 +424,15 @@ static void serve_open(struct observer *observer, const struct seccomp_notif *ca
 			    guard == GUARD_INDEX ? rule_index : rule_guarded, EACCES);
 		return;
 	}
-	if (guard == GUARD_LATER && !found->exists) {
+	if (guard == GUARD_LATER && !pointer) {
 		hold_announce(observer);
 		parent = found->granted ? permit_open_parent(observer, found->path, found->fd)
-					: hold_open_parent(observer, found->path, found->fd);
-		if (parent < 0 || pointer_make(observer, found, parent, creation_mode(call, trap),
-					       &pointer) < 0) {
+					: hold_open_parent(observer, found->path,
+							   found->exists ? -1 : found->fd);
+		if (parent < 0 ||
+		    (found->exists ? pointer_adopt(observer, found, parent, &pointer)
+				   : pointer_make(observer, found, parent,
+						  creation_mode(call, trap), &pointer)) < 0) {
 			answer(observer, call->id, EACCES);
 			return;
 		}

@@ -107,6 +107,7 @@ int hold_install_index(struct observer *observer, int parent, const char *name, 
 /* A regular file's text; *ret_text is NULL where there is none. -errno. */
 int hold_read_text(int parent, const char *name, size_t limit, char **ret_text, size_t *ret_length);
 /* Moves it out of the way, to where it can be looked at; removes it where that cannot be. text:
- * what is to be kept of it, where that is not what it holds; else NULL. path: for a person. */
+ * what is to be kept of it, where that is not what it holds; else NULL. stays: only the text is.
+ * path: for a person. */
 void hold_put_away(struct observer *observer, int parent, const char *name, const char *path,
-		   const char *text, size_t length);
+		   const char *text, size_t length, bool stays);

@@ -337,6 +337,7 @@ static void serve_remove(struct observer *observer, const struct seccomp_notif *
 		    : trap->number == SYS_rmdir ? AT_REMOVEDIR
 						: 0;
 	enum guard guard;
+	bool pointer;
 	struct spot spot;
 	int at, error;
 
@@ -355,6 +356,14 @@ static void serve_remove(struct observer *observer, const struct seccomp_notif *
 	if (!judge_spot(observer, call, trap, TRAP_REMOVE, &spot))
 		return;
 	guard = hold_judge(observer, spot.path);
+	pointer = guard == GUARD_HOLDER && S_ISREG(spot.st.st_mode) && is_mount_point(&spot);
+	spot.granted |= pointer && permit_covers(observer, PERMIT_DELETE, spot.path, false);
+	/* What comes to lie in its place says nothing that was not looked at, but without drafts.
+	 */
+	if (pointer && !spot.granted && !pointers_have_drafts(observer)) {
+		refuse_guarded(observer, call, trap, spot.path, NULL);
+		return;
+	}
 	if (!spot.granted && !hold_needs_host(observer, spot.parent, spot.path, guard)) {
 		answer_continue(observer, call->id);
 		return;
@@ -372,8 +381,8 @@ static void serve_remove(struct observer *observer, const struct seccomp_notif *
 		refuse_guarded(observer, call, trap, spot.path, NULL);
 		return;
 	}
-	/* A draft goes with what it is shown for. */
-	if (is_mount_point(&spot) && !pointer_find(observer, &spot.st)) {
+	/* A draft goes with what it is shown for, and so does what holds a pointer. */
+	if (!pointer && is_mount_point(&spot) && !pointer_find(observer, &spot.st)) {
 		answer(observer, call->id, EBUSY);
 		return;
 	}

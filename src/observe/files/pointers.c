@@ -137,6 +137,19 @@ static bool is_written(const struct pointer *pointer)
 	return file_is_written(path);
 }
 
+/* The file says what was put into it, and nobody else's word. */
+static bool is_unchanged(const struct pointer *pointer)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	struct stat st;
+
+	return is_there(pointer, &st) && is_thing(&pointer->file, &st) &&
+	       hold_read_text(pointer->parent, pointer->name, DRAFT_MOST, &text, &length) == 0 &&
+	       text && length == pointer->length &&
+	       (length == 0 || memcmp(text, pointer->text, length) == 0);
+}
+
 static int make_with_draft(struct observer *observer, struct pointer *pointer)
 {
 	int fd = openat(pointer->parent, pointer->name,
@@ -178,12 +191,15 @@ static void watch_draft(struct observer *observer, struct pointer *pointer)
 		pointer->watch = inotify_add_watch(pointers->watch, link, IN_CLOSE_WRITE);
 }
 
-int pointer_make(struct observer *observer, const struct found *found, int parent, mode_t mode,
-		 struct pointer **ret_pointer)
+bool pointers_have_drafts(const struct observer *observer)
 {
-	struct pointers *pointers = &observer->holding.pointers;
-	struct pointer pointer = {.draft = -1, .watch = -1, .mode = mode};
-	int r = 0;
+	return observer->observed->covers && !observer->holding.pointers.none;
+}
+
+static int begin(struct pointers *pointers, const struct found *found, int parent,
+		 struct pointer *ret_pointer)
+{
+	struct pointer pointer = {.draft = -1, .watch = -1};
 
 	forget_removed(pointers);
 	if (pointers->count >= POINTERS_MOST)
@@ -194,8 +210,32 @@ int pointer_make(struct observer *observer, const struct found *found, int paren
 	pointer.path = strdup(found->path);
 	if (!pointer.path)
 		abort();
-	strcpy(pointer.name, found->name);
-	if (observer->observed->covers && !pointers->none)
+	strcpy(pointer.name, path_last(found->path));
+	*ret_pointer = pointer;
+	return 0;
+}
+
+static struct pointer *add(struct pointers *pointers, const struct pointer *pointer)
+{
+	pointers->items =
+		reallocarray(pointers->items, pointers->count + 1, sizeof(*pointers->items));
+	if (!pointers->items)
+		abort();
+	pointers->items[pointers->count] = *pointer;
+	return &pointers->items[pointers->count++];
+}
+
+int pointer_make(struct observer *observer, const struct found *found, int parent, mode_t mode,
+		 struct pointer **ret_pointer)
+{
+	struct pointers *pointers = &observer->holding.pointers;
+	struct pointer pointer;
+	int r = begin(pointers, found, parent, &pointer);
+
+	if (r < 0)
+		return r;
+	pointer.mode = mode;
+	if (pointers_have_drafts(observer))
 		r = make_with_draft(observer, &pointer);
 	if (r == -EPERM) {
 		pointers->none = true;
@@ -207,12 +247,52 @@ int pointer_make(struct observer *observer, const struct found *found, int paren
 	}
 	if (pointer.draft >= 0)
 		watch_draft(observer, &pointer);
-	pointers->items =
-		reallocarray(pointers->items, pointers->count + 1, sizeof(*pointers->items));
-	if (!pointers->items)
-		abort();
-	pointers->items[pointers->count] = pointer;
-	*ret_pointer = &pointers->items[pointers->count++];
+	*ret_pointer = add(pointers, &pointer);
+	return 0;
+}
+
+/* Before anybody has it open. */
+static int fill_draft(const struct pointer *pointer)
+{
+	char link[64];
+	_cleanup_close_ int fd = -1;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", pointer->draft);
+	fd = open(link, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || fchmod(fd, pointer->mode) < 0)
+		return -errno;
+	return write_all(fd, pointer->text, pointer->length);
+}
+
+int pointer_adopt(struct observer *observer, const struct found *found, int parent,
+		  struct pointer **ret_pointer)
+{
+	struct pointers *pointers = &observer->holding.pointers;
+	struct pointer pointer;
+	int r;
+
+	if (!pointers_have_drafts(observer) || !S_ISREG(found->st.st_mode))
+		return -EACCES;
+	r = begin(pointers, found, parent, &pointer);
+	if (r < 0)
+		return r;
+	pointer.was_there = true;
+	pointer.mode = found->st.st_mode & 0777;
+	pointer.file = (struct thing){found->st.st_dev, found->st.st_ino};
+	r = hold_read_text(pointer.parent, pointer.name, DRAFT_MOST, &pointer.text,
+			   &pointer.length);
+	if (r == 0 && (!is_unchanged(&pointer) || is_written(&pointer)))
+		r = -EACCES;
+	if (r == 0)
+		r = lay_draft(observer, &pointer);
+	if (r == 0)
+		r = fill_draft(&pointer);
+	if (r < 0) {
+		forget(&pointer);
+		return r;
+	}
+	watch_draft(observer, &pointer);
+	*ret_pointer = add(pointers, &pointer);
 	return 0;
 }
 
@@ -297,19 +377,6 @@ static char *read_draft(const struct pointer *pointer, size_t *ret_length)
 	return text;
 }
 
-/* The file says what was put into it, and nobody else's word. */
-static bool is_unchanged(const struct pointer *pointer)
-{
-	_cleanup_free_ char *text = NULL;
-	size_t length;
-	struct stat st;
-
-	return is_there(pointer, &st) && is_thing(&pointer->file, &st) &&
-	       hold_read_text(pointer->parent, pointer->name, DRAFT_MOST, &text, &length) == 0 &&
-	       text && length == pointer->length &&
-	       (length == 0 || memcmp(text, pointer->text, length) == 0);
-}
-
 /* always: what is kept for us, who write it. */
 static void set_mode(const struct pointer *pointer, mode_t always)
 {
@@ -388,7 +455,7 @@ static void end_file(struct observer *observer, const struct pointer *pointer)
 	if (hold_read_text(pointer->parent, pointer->name, TEXT_MOST, &text, &length) < 0 ||
 	    (text && !may_say(observer, pointer, text, length)))
 		hold_put_away(observer, pointer->parent, pointer->name, pointer->path,
-			      /* text= */ NULL, 0);
+			      /* text= */ NULL, 0, /* stays= */ false);
 }
 
 static void end_draft(struct observer *observer, struct pointer *pointer)
@@ -397,9 +464,9 @@ static void end_draft(struct observer *observer, struct pointer *pointer)
 	size_t length;
 
 	text = read_draft(pointer, &length);
-	if (!may_say(observer, pointer, text, length)) {
-		hold_put_away(observer, pointer->parent, pointer->name, pointer->path, text,
-			      length);
+	if (!is_put(pointer, text, length) && !may_say(observer, pointer, text, length)) {
+		hold_put_away(observer, pointer->parent, pointer->name, pointer->path, text, length,
+			      pointer->was_there);
 		return;
 	}
 	if (!is_put(pointer, text, length))

@@ -5,7 +5,8 @@
  * writes that nobody shows us, after the file was made. So a command that makes one writes a
  * *draft*: a file in memory that is mounted over the name in the sandbox. The file itself stays
  * empty, and gets what the draft says by our hand once that was found to lead to a repository that
- * is guarded: when somebody inside has closed the draft, and in the end.
+ * is guarded: when somebody inside has closed the draft, and in the end. So it is with one that was
+ * there and is written again.
  *
  * Where nobody can go into the sandbox to mount anything the command has the file itself, which is
  * looked at in the end only. */
@@ -21,6 +22,7 @@ struct observer;
 struct found;
 
 struct pointer {
+	bool was_there; /* before the command wrote it */
 	int parent;
 	char name[NAME_MAX + 1];
 	char *path;	    /* as it was when it was made: for a person */
@@ -50,6 +52,11 @@ struct pointer *pointer_find(const struct observer *observer, const struct stat 
  * the draft stands over it. 0 or -errno. */
 int pointer_make(struct observer *observer, const struct found *found, int parent, mode_t mode,
 		 struct pointer **ret_pointer);
+/* The same for one that is there: the draft says what it says. -EACCES where there are no drafts.
+ */
+int pointer_adopt(struct observer *observer, const struct found *found, int parent,
+		  struct pointer **ret_pointer);
+bool pointers_have_drafts(const struct observer *observer);
 /* Removes one that was just made with a draft. */
 void pointer_unmake(struct observer *observer, struct pointer *pointer);
 /* True if the fd is ours: drafts were closed, and are looked at. */

@@ -205,7 +205,7 @@ static int try_address(struct observer *observer, struct dial *dial, size_t inde
 	socklen_t length;
 
 	if (network_is_inbox(observer, &dial->addresses.items[index], dial->target.port))
-		return EACCES;
+		return NOT_REACHED;
 	fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
 	if (fd < 0 && errno == EAFNOSUPPORT &&
 	    family_of(&dial->addresses.items[index]) == AF_INET) {
@@ -263,7 +263,7 @@ static void give(struct observer *observer, struct dial *dial, size_t index, int
 	/* The inbox marks its port before it listens: it may have begun since the port was looked
 	 * at. */
 	if (network_is_inbox(observer, address, dial->target.port))
-		r = -EACCES;
+		r = -NOT_REACHED;
 	else if (dial->shared)
 		r = join(observer, dial, index);
 	else
@@ -403,7 +403,7 @@ void dial_recall(struct observer *observer)
 			stays = network_may_reach(observer, &dial->target,
 						  &dial->addresses.items[i]);
 		if (!stays)
-			finish_dial(observer, dial, EACCES);
+			finish_dial(observer, dial, NOT_REACHED);
 	}
 }
 

@@ -45,7 +45,7 @@ void network_connect_host(struct observer *observer, const struct seccomp_notif 
 	static const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
 	bool blocking;
 	int error = network_leads_to_inbox(observer, address, length)
-			    ? EACCES
+			    ? NOT_REACHED
 			    : connect_now(fd, /* target= */ -1, address, length, &blocking);
 
 	/* The inbox marks its port before it listens: it may have begun since the first look. */
@@ -53,7 +53,7 @@ void network_connect_host(struct observer *observer, const struct seccomp_notif 
 	    network_leads_to_inbox(observer, address, length)) {
 		if (connect(fd, &nobody, sizeof(nobody)) < 0)
 			(void)shutdown(fd, SHUT_RDWR);
-		error = EACCES;
+		error = NOT_REACHED;
 	}
 	conclude_connect(observer, call, fd, -1, address, length, error,
 			 error == EINPROGRESS && blocking);

@@ -91,7 +91,7 @@ void network_refuse(struct observer *observer, const struct seccomp_notif *call,
 	if (denial && observer->settling)
 		denial->answer = (char *)observer->settling;
 	if (warden_agrees(observer, denial))
-		answer(observer, call->id, EACCES);
+		answer(observer, call->id, NOT_REACHED);
 }
 
 /* A connect on a socket that was handed in before: it keeps the target that it was given. Once it

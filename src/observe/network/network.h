@@ -9,6 +9,13 @@
 #include "sockets.h"
 #include "target.h"
 
+#include <errno.h>
+
+/* What a program is told of a connection, or a message, that it may not make. EACCES would be as
+ * true, but programs know it from files: wget tries again for minutes, and npm advises to run it as
+ * root. */
+enum { NOT_REACHED = ECONNREFUSED };
+
 /* network.c: a connect or an addressed send of a socket of the Internet, where the sandbox has a
  * network of its own. Takes ownership of fd, our copy of the caller's. */
 void serve_internet(struct observer *observer, const struct seccomp_notif *call,

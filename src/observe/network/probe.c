@@ -31,7 +31,7 @@ void probe_refuse(struct observer *observer, const struct seccomp_notif *call,
 {
 	struct probe *probe;
 
-	answer(observer, call->id, EACCES);
+	answer(observer, call->id, NOT_REACHED);
 	for (probe = observer->probes; probe; probe = probe->next)
 		if (strcmp(probe->target.object, target->object) == 0)
 			return;

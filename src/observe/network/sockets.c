@@ -84,7 +84,7 @@ void serve_sockets(struct observer *observer, const struct seccomp_notif *call,
 		connect_unix(observer, call, trap, fd, &address.local, length);
 		return; /* it owns the fd now */
 	} else if (observer->observed->no_network && domain != AF_UNIX) {
-		refuse(observer, call, trap, "connect", "the network", rule_network, EACCES);
+		refuse(observer, call, trap, "connect", "the network", rule_network, NOT_REACHED);
 	} else if (domain == AF_UNIX && trap->kind == TRAP_CONNECT) {
 		perform_connect(observer, call, fd, /* target= */ -1, &address.any, length);
 		return;
