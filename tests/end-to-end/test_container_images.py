@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import tarfile
 import time
 
@@ -189,6 +190,35 @@ def test_an_archive_of_a_tree_is_one_too(ward, root, place):
     packed = place / 'tree.tar.gz'
     packed.write_bytes(whole(root))
     assert contained(ward, 'cat /etc/os-release', f'image={packed}').out == 'NAME=small\n'
+
+
+def in_parts(data):
+    """As layers are packed that can be read in parts."""
+    return b''.join(gzip.compress(data[at:at + 700], QUICKLY) for at in range(0, len(data), 700))
+
+
+def test_a_layer_that_is_packed_in_parts_is_whole(ward, root, place):
+    parts = in_parts(archive([('etc/one', b'1' * 3000), ('etc/two', b'2')], packed=False))
+    for ending in b'', bytes(600):  # padding
+        image = layout(place / f'image{len(ending)}', whole(root), parts + ending)
+        assert contained(ward, 'cat /etc/one /etc/two', f'image={image}').out == '1' * 3000 + '2'
+
+
+@pytest.mark.parametrize('harm, message', [('end', 'it is cut'), ('half', 'it is cut'), ('sum', 'packed wrongly')])
+def test_an_archive_that_is_packed_wrongly_is_refused(ward, root, place, harm, message):
+    data = archive([('etc/one', os.urandom(3000)), ('etc/two', b'2')])
+    packed = place / 'tree.tar.gz'
+    packed.write_bytes({'end': data[:-9], 'half': data[:1500], 'sum': data[:-8] + bytes(4) + data[-4:]}[harm])
+    done = contained(ward, 'echo ran', f'image={packed}')
+    assert done.code == 125 and message in done.err and list((ward.state / 'ward' / 'images').iterdir()) == [], done
+
+
+@pytest.mark.parametrize('begin', [b'\x28\xb5\x2f\xfd', b'\xfd7zXZ\0', b'BZh9'], ids=['zstd', 'xz', 'bzip2'])
+def test_what_only_others_unpack_is_said(ward, root, place, begin):
+    packed = place / 'tree.tar'
+    packed.write_bytes(begin + os.urandom(2000))
+    done = contained(ward, 'echo ran', f'image={packed}')
+    assert done.code == 125 and 'packed by something else than gzip' in done.err, done
 
 
 def test_an_archive_of_docker_save_is_one(ward, root, place):

@@ -17,6 +17,8 @@ enum { BLOCK = 512, CHUNK = 1 << 16, NAMES_MOST = 1 << 16 };
 struct archive {
 	int fd;
 	bool packed, ended; /* ended: no more of the file */
+	bool others;	    /* it is packed as others know it */
+	bool whole;	    /* packed: a part came to its end, and another may follow */
 	z_stream stream;
 	crypto_hash_sha256_state digest;
 	uint8_t input[CHUNK];
@@ -55,6 +57,21 @@ static int fill(struct archive *archive, struct error **ret_error)
 	return 0;
 }
 
+/* zstd, xz and bzip2, by what their files begin with. */
+static bool has_packing_of_others(const struct archive *archive)
+{
+	static const struct {
+		size_t length;
+		const char *bytes;
+	} others[] = {{4, "\x28\xb5\x2f\xfd"}, {6, "\xfd\x37zXZ"}, {3, "BZh"}};
+
+	for (size_t i = 0; i < ELEMENTS(others); i++)
+		if (archive->input_end >= others[i].length &&
+		    memcmp(archive->input, others[i].bytes, others[i].length) == 0)
+			return true;
+	return false;
+}
+
 struct archive *archive_open(int fd)
 {
 	struct archive *archive = calloc(1, sizeof(*archive));
@@ -67,6 +84,7 @@ struct archive *archive_open(int fd)
 	if (fill(archive, NULL) == 0 && archive->input_end > 2 && archive->input[0] == 0x1f &&
 	    archive->input[1] == 0x8b)
 		archive->packed = inflateInit2(&archive->stream, 15 + 16) == Z_OK;
+	archive->others = has_packing_of_others(archive);
 	return archive;
 }
 
@@ -81,7 +99,7 @@ static ssize_t take(struct archive *archive, void *data, size_t length, struct e
 		if (fill(archive, ret_error) < 0)
 			return -1;
 		there = archive->input_end - archive->input_at;
-		if (there == 0 && !archive->packed)
+		if (there == 0 && (!archive->packed || archive->whole))
 			break;
 		if (!archive->packed) {
 			there = MIN(there, length - done);
@@ -90,6 +108,12 @@ static ssize_t take(struct archive *archive, void *data, size_t length, struct e
 			done += there;
 			continue;
 		}
+		/* Layers that can be read in parts are packed in parts; what else follows is
+		 * padding. */
+		if (archive->whole &&
+		    (archive->input[archive->input_at] != 0x1f || inflateReset(&archive->stream)))
+			break;
+		archive->whole = false;
 		archive->stream.next_in = archive->input + archive->input_at;
 		archive->stream.avail_in = (uInt)there;
 		archive->stream.next_out = (Bytef *)data + done;
@@ -100,12 +124,11 @@ static ssize_t take(struct archive *archive, void *data, size_t length, struct e
 
 		archive->input_at = archive->input_end - archive->stream.avail_in;
 		done += there - archive->stream.avail_out;
-		if (r == Z_STREAM_END)
-			break;
-		if (r != Z_OK && r != Z_BUF_ERROR)
+		archive->whole = r == Z_STREAM_END;
+		if (!archive->whole && r != Z_OK && r != Z_BUF_ERROR)
 			return broken(ret_error, "it is packed wrongly");
-		if (archive->ended && there == archive->stream.avail_out)
-			break;
+		if (!archive->whole && archive->ended && there == archive->stream.avail_out)
+			return broken(ret_error, "it is cut");
 	}
 	archive->bytes += done;
 	if (archive->bytes > ARCHIVE_BYTES_MOST)
@@ -125,6 +148,17 @@ static int pass(struct archive *archive, uint64_t count, struct error **ret_erro
 		count -= part;
 	}
 	return 0;
+}
+
+/* To the end, where what packed it says whether it is what it was. */
+static int drain(struct archive *archive, struct error **ret_error)
+{
+	char rest[4096];
+	ssize_t length;
+
+	while ((length = take(archive, rest, sizeof(rest), ret_error)) == sizeof(rest))
+		;
+	return length < 0 ? -E_INPUT : 0;
 }
 
 /* Octal, or binary where the first bit says so. */
@@ -249,11 +283,13 @@ int archive_next(struct archive *archive, struct archive_entry *ret_entry, struc
 		if (length < 0)
 			return -E_INPUT;
 		if (length == 0 || (length == BLOCK && memcmp(&header, nothing, BLOCK) == 0))
-			return 0;
+			return drain(archive, ret_error);
 		if (length != BLOCK || !is_sound(&header) ||
 		    !number(header.size, sizeof(header.size), &size) ||
 		    !number(header.mode, sizeof(header.mode), &mode))
-			return broken(ret_error, "a header in it is wrong");
+			return broken(ret_error,
+				      archive->others ? "it is packed by something else than gzip"
+						      : "a header in it is wrong");
 		if (++archive->entries > ARCHIVE_ENTRIES_MOST)
 			return broken(ret_error, "it has more than a million entries");
 		if (header.kind && strchr("xgLK", header.kind)) {
