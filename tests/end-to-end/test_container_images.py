@@ -221,6 +221,21 @@ def test_what_only_others_unpack_is_said(ward, root, place, begin):
     assert done.code == 125 and 'packed by something else than gzip' in done.err, done
 
 
+def test_who_does_not_want_to_wait_need_not(ward, root, place):
+    """A signal ends the unpacking, and nothing runs and nothing is left."""
+    packed = place / 'tree.tar.gz'
+    info = tarfile.TarInfo('zeros')
+    info.size = 8 << 30
+    part = gzip.compress(bytes(64 << 20), QUICKLY)
+    packed.write_bytes(gzip.compress(info.tobuf(tarfile.GNU_FORMAT)) + part * 128)
+    process = ward.popen('run', '--level', 'container', '--container', f'image={packed}', '--', 'touch', 'ran')
+    images = ward.state / 'ward' / 'images'
+    assert wait_until(lambda: images.exists() and any(images.iterdir()))
+    process.send_signal(signal.SIGTERM)
+    done = ward.finish(process)
+    assert done.code == 125 and 'interrupted' in done.err and not (ward.work / 'ran').exists() and list(images.iterdir()) == [], done
+
+
 def test_an_archive_of_docker_save_is_one(ward, root, place):
     gone = tarfile.TarInfo()
     image = pack(saved(place / 'image', whole(root), archive([('etc/one', b'1')]), archive([('etc/.wh.one', gone), ('etc/two', b'2')])))

@@ -6,6 +6,7 @@
 #include "../../base/macro.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +40,25 @@ static int broken(struct error **ret_error, const char *why)
 	return fail(ret_error, E_INPUT, "the archive cannot be read: %s", why);
 }
 
+/* Signals wait until the command runs; but a large archive is not worth waiting for, and then the
+ * command is not wanted any more. */
+static bool is_told_to_end(void)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 &&
+	       (sigismember(&pending, SIGHUP) == 1 || sigismember(&pending, SIGINT) == 1 ||
+		sigismember(&pending, SIGQUIT) == 1 || sigismember(&pending, SIGTERM) == 1);
+}
+
 static int fill(struct archive *archive, struct error **ret_error)
 {
 	ssize_t length;
 
 	if (archive->input_at < archive->input_end || archive->ended)
 		return 0;
+	if (is_told_to_end())
+		return fail(ret_error, E_ENGINE, "interrupted by a signal");
 	do
 		length = read(archive->fd, archive->input, sizeof(archive->input));
 	while (length < 0 && errno == EINTR);
