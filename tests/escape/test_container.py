@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same attacks from inside a container: whoever makes the namespaces, the same things hold."""
 import io
+import json
 import os
 import shutil
 import stat
@@ -96,6 +97,15 @@ def test_a_cut_archive_is_refused_and_nothing_is_kept(place):
     image.write_bytes(image.read_bytes()[:60000])
     code, said = place.sandboxed(["/bin/true"], [*CONTAINER, "--container", f"image={image}"])
     assert code == 125 and "cut" in said and not os.listdir(place.home / ".local/state/ward/images"), said
+
+
+@pytest.mark.parametrize("name", ["index.json", "blobs"])
+def test_a_layout_is_read_in_its_archive_alone(place, name):
+    """A link in it to a pipe of somebody's, to a device: ward would open it."""
+    image = archive(place.outside.parent / "image.tar", ("oci-layout", FILE, "", b"{}"), (name, LINK, str(place.outside), b""), ("index.json", FILE, "", json.dumps(
+        {"manifests": [{"digest": "sha256:" + "0" * 64}]}).encode()) if name == "blobs" else ("other", FILE, "", b""))
+    code, said = place.sandboxed(["/bin/true"], [*CONTAINER, "--container", f"image={image}"])
+    assert code == 125 and "Invalid cross-device link" in said, said
 
 
 def test_a_file_that_says_it_is_huge_is_refused(place):

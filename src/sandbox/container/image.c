@@ -5,7 +5,6 @@
 #include "image.h"
 #include "../../base/io.h"
 #include "../../base/path.h"
-#include "../../sys/kernel.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MANIFEST_MOST = 4 << 20, INDEXES_MOST = 4 };
+enum { INDEXES_MOST = 4 };
 
 #define NO_CONFIG "{}"
 
@@ -55,16 +54,9 @@ void image_room_done(struct image_room *making)
 static int open_blob(int layout, const char *digest)
 {
 	char path[96];
-	struct stat st;
-	int fd;
 
 	snprintf(path, sizeof(path), "blobs/sha256/%s", digest);
-	fd = openat(layout, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
-		close_fd(&fd);
-		errno = EINVAL;
-	}
-	return fd;
+	return image_open_part(layout, path);
 }
 
 static int read_blob(int layout, const char *digest, char **ret_text, size_t *ret_length,
@@ -75,7 +67,7 @@ static int read_blob(int layout, const char *digest, char **ret_text, size_t *re
 	int r;
 
 	snprintf(path, sizeof(path), "blobs/sha256/%s", digest);
-	r = read_file(layout, path, MANIFEST_MOST, ret_text, ret_length);
+	r = image_read_part(layout, path, ret_text, ret_length);
 	if (r < 0)
 		return fail_errno(ret_error, E_INPUT, -r, "the image has no %s", path);
 	crypto_hash_sha256(hash, (unsigned char *)*ret_text, *ret_length);
@@ -94,7 +86,7 @@ static int find_manifest(int layout, char ret_digest[static 65],
 {
 	_cleanup_free_ char *text = NULL;
 	size_t length;
-	int r = read_file(layout, "index.json", MANIFEST_MOST, &text, &length);
+	int r = image_read_part(layout, "index.json", &text, &length);
 
 	if (r < 0)
 		return fail_errno(ret_error, E_INPUT, -r, "the image has no index.json");
@@ -173,7 +165,7 @@ int image_environment(const char *root, struct list *ret_environment, struct err
 	_cleanup_free_ char *store = strndup(root, (size_t)(digest - root)), *text = NULL,
 			    *path = config_path(store, digest);
 	size_t length;
-	int r = read_file(AT_FDCWD, path, MANIFEST_MOST, &text, &length);
+	int r = read_file(AT_FDCWD, path, IMAGE_TEXT_MOST, &text, &length);
 
 	return r < 0 ? fail_errno(ret_error, E_ENGINE, -r, "reading %s", path)
 		     : image_read_config(text, length, ret_environment, ret_error);
@@ -247,9 +239,7 @@ static int unpack_saved(int saved, const char *store, const char *digest, char *
 	if (r == 0)
 		r = image_room_make(store, &making, ret_error);
 	for (size_t i = 0; r == 0 && i < files.count; i++) {
-		_cleanup_close_ int layer =
-			sys_openat2(saved, files.items[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK,
-				    RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+		_cleanup_close_ int layer = image_open_part(saved, files.items[i]);
 
 		r = layer < 0 ? fail_errno(ret_error, E_INPUT, errno, "the image has no layer %s",
 					   files.items[i])

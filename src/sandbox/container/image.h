@@ -6,6 +6,8 @@
 #include "../../base/error.h"
 #include "../../base/list.h"
 
+enum { IMAGE_LAYERS_MOST = 256, IMAGE_TEXT_MOST = 4 << 20 };
+
 /* The directory of the unpacked image, below store; made where it is not there yet. Caller frees.
  */
 int image_open(const char *path, const char *store, char **ret_root, struct error **ret_error);
@@ -27,6 +29,12 @@ int image_room_make(const char *store, struct image_room *ret_room, struct error
 void image_room_done(struct image_room *room);
 /* Removes what was begun and never finished, by whoever was killed. */
 void image_sweep(const char *store);
+
+/* A file of an image that is not unpacked yet, by its path in there, from which no link leads out:
+ * whoever made it says what is opened. -1 and errno. */
+int image_open_part(int image, const char *path);
+/* All of a text; 0 or -errno. The caller frees. */
+int image_read_part(int image, const char *path, char **ret_text, size_t *ret_length);
 
 /* What an index or a manifest says: the digest (sha256, in hex) of the manifest for this machine,
  * or of each layer in order; whichever it is of. Reads any text. */
