@@ -179,9 +179,10 @@ static int drain(struct archive *archive, struct error **ret_error)
 static bool number(const char *field, size_t length, uint64_t *ret_number)
 {
 	uint64_t value = 0;
+	size_t i = 0;
 
 	if ((unsigned char)field[0] & 0x80) {
-		for (size_t i = 1; i < length; i++) {
+		for (i = 1; i < length; i++) {
 			if (value >> 55)
 				return false;
 			value = value << 8 | (unsigned char)field[i];
@@ -189,7 +190,9 @@ static bool number(const char *field, size_t length, uint64_t *ret_number)
 		*ret_number = value;
 		return true;
 	}
-	for (size_t i = 0; i < length && field[i] && field[i] != ' '; i++) {
+	while (i < length && field[i] == ' ')
+		i++;
+	for (; i < length && field[i] && field[i] != ' '; i++) {
 		if (field[i] < '0' || field[i] > '7' || value >> 60)
 			return false;
 		value = value << 3 | (uint64_t)(field[i] - '0');
@@ -207,24 +210,30 @@ static bool is_sound(const struct header *header)
 		sum += i >= offsetof(struct header, checksum) && i < offsetof(struct header, kind)
 			       ? ' '
 			       : bytes[i];
-	for (size_t i = 0; i < sizeof(header->checksum); i++)
-		if (header->checksum[i] != ' ')
-			return number(header->checksum + i, sizeof(header->checksum) - i, &said) &&
-			       said == sum;
-	return false;
+	return number(header->checksum, sizeof(header->checksum), &said) && said == sum;
 }
 
-/* One record of pax: "LENGTH KEY=VALUE\n". */
+/* Digits alone: what strtoul passes over first may be longer than the record says it is. */
+static bool digits(const char *text, char end, uint64_t *ret_number)
+{
+	size_t count = strspn(text, "0123456789");
+
+	*ret_number = strtoull(text, NULL, 10);
+	return count > 0 && count < 20 && text[count] == end;
+}
+
+/* Records of pax: "LENGTH KEY=VALUE\n". */
 static bool read_pax(const char *text, size_t length, struct archive_entry *entry, bool *has_size)
 {
 	while (length > 0) {
-		char *end;
-		size_t record = strtoul(text, &end, 10);
-		const char *equals;
+		const char *end, *equals;
 		size_t value;
+		uint64_t record;
 
-		if (record < 5 || record > length || *end != ' ' || text[record - 1] != '\n')
+		if (!digits(text, ' ', &record) || record < 5 || record > length ||
+		    text[record - 1] != '\n')
 			return false;
+		end = strchr(text, ' ');
 		equals = memchr(end, '=', (size_t)(text + record - end));
 		if (!equals)
 			return false;
@@ -237,7 +246,8 @@ static bool read_pax(const char *text, size_t length, struct archive_entry *entr
 			memcpy(place, equals + 1, value);
 			place[value] = '\0';
 		} else if (strncmp(end, " size=", 6) == 0) {
-			entry->size = strtoull(equals + 1, NULL, 10);
+			if (!digits(equals + 1, '\n', &entry->size))
+				return false;
 			*has_size = true;
 		}
 		text += record;
@@ -305,7 +315,7 @@ int archive_next(struct archive *archive, struct archive_entry *ret_entry, struc
 				      archive->others ? "it is packed by something else than gzip"
 						      : "a header in it is wrong");
 		if (++archive->entries > ARCHIVE_ENTRIES_MOST)
-			return broken(ret_error, "it has more than a million entries");
+			return broken(ret_error, ARCHIVE_TOO_MANY);
 		if (header.kind && strchr("xgLK", header.kind)) {
 			if (read_about(archive, header.kind, size, ret_entry, &has_size,
 				       ret_error) < 0)

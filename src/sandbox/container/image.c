@@ -42,10 +42,18 @@ int image_room_make(const char *store, struct image_room *making, struct error *
 	return 0;
 }
 
+/* An image of many layers has more names than are removed at once: a layer as many as it may name,
+ * and as many directories above them. */
+static void remove_room(int store, const char *name)
+{
+	for (int i = 0; i < 2 * IMAGE_LAYERS_MOST && remove_tree(store, name) == -EFBIG; i++)
+		;
+}
+
 void image_room_done(struct image_room *making)
 {
 	if (*making->name && making->store >= 0)
-		(void)remove_tree(making->store, making->name);
+		remove_room(making->store, making->name);
 	close_fd(&making->directory);
 	close_fd(&making->store);
 }
@@ -323,7 +331,7 @@ void image_sweep(const char *store)
 			continue;
 		fd = openat(top, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-			(void)remove_tree(top, entry->d_name);
+			remove_room(top, entry->d_name);
 		close_fd(&fd);
 	}
 	if (list)
