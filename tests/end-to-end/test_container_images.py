@@ -192,6 +192,12 @@ def test_an_archive_of_a_tree_is_one_too(ward, root, place):
     assert contained(ward, 'cat /etc/os-release', f'image={packed}').out == 'NAME=small\n'
 
 
+def entry_of(kind, link=''):
+    info = tarfile.TarInfo()
+    info.type, info.linkname = kind, link
+    return info
+
+
 def in_parts(data):
     """As layers are packed that can be read in parts."""
     return b''.join(gzip.compress(data[at:at + 700], QUICKLY) for at in range(0, len(data), 700))
@@ -219,6 +225,16 @@ def test_what_only_others_unpack_is_said(ward, root, place, begin):
     packed.write_bytes(begin + os.urandom(2000))
     done = contained(ward, 'echo ran', f'image={packed}')
     assert done.code == 125 and 'packed by something else than gzip' in done.err, done
+
+
+def test_links_and_directories_take_each_others_place(ward, root, place):
+    """A hard link to a link is one as well; a directory takes the place of a link that leads to none, and goes where it leads to one."""
+    image = layout(place / 'image', whole(root), archive([
+        ('etc/link', entry_of(tarfile.SYMTYPE, '/etc/os-release')), ('etc/same', entry_of(tarfile.LNKTYPE, 'etc/link')), ('etc/loop', entry_of(tarfile.SYMTYPE, 'loop')),
+        ('etc/nowhere', entry_of(tarfile.SYMTYPE, '/none')), ('opt/real', entry_of(tarfile.DIRTYPE)), ('opt/to', entry_of(tarfile.SYMTYPE, 'real'))]),
+        archive([(name, entry_of(tarfile.DIRTYPE)) for name in ('etc/loop', 'etc/nowhere', 'etc/link', 'opt/to')] + [('etc/loop/a', b'a'), ('etc/nowhere/b', b'b'), ('opt/to/c', b'c')]))
+    done = contained(ward, 'cat /etc/same /etc/loop/a /etc/nowhere/b /opt/real/c; ls -d /etc/link/', f'image={image}')
+    assert done.out == 'NAME=small\nabc/etc/link/\n', done
 
 
 def test_who_does_not_want_to_wait_need_not(ward, root, place):

@@ -112,7 +112,8 @@ def pax(content, *entries):
     (b"-5 path=x\n", "a pax record is wrong"),
     (b"11 size=-1\n", "a pax record is wrong"),
     (b"4104 path=" + b"a/" * 2046 + b"f\n", "File name too long"),
-], ids=["blanks", "huge", "negative", "size", "deep"])
+    (b"22 GNU.sparse.major=1\n", "sparse"),
+], ids=["blanks", "huge", "negative", "size", "deep", "sparse"])
 def test_what_an_archive_says_of_an_entry_is_not_believed(place, content, message):
     image = place.outside.parent / "image.tar"
     image.write_bytes(pax(content, "file"))

@@ -15,6 +15,9 @@
 
 enum { BLOCK = 512, CHUNK = 1 << 16, NAMES_MOST = 1 << 16 };
 
+/* Files, links, devices, directories, pipes; and a name of the whole, which is nothing. */
+#define KINDS "01234567V"
+
 struct archive {
 	int fd;
 	bool packed, ended; /* ended: no more of the file */
@@ -249,6 +252,8 @@ static bool read_pax(const char *text, size_t length, struct archive_entry *entr
 			if (!digits(equals + 1, '\n', &entry->size))
 				return false;
 			*has_size = true;
+		} else if (strncmp(end, " GNU.sparse.", 12) == 0) {
+			entry->kind = 'S';
 		}
 		text += record;
 		length -= record;
@@ -271,10 +276,11 @@ static int read_about(struct archive *archive, char kind, uint64_t size,
 		return read_pax(text, (size_t)size, entry, has_size)
 			       ? 0
 			       : broken(ret_error, "a pax record is wrong");
+	if (kind == 'g') /* about all that follows: nothing that an image is made of */
+		return 0;
 	if (strlen(text) >= PATH_MAX)
 		return broken(ret_error, "a name in it is too long");
-	if (kind != 'g')
-		strcpy(kind == 'L' ? entry->path : entry->link, text);
+	strcpy(kind == 'L' ? entry->path : entry->link, text);
 	return 0;
 }
 
@@ -322,8 +328,17 @@ int archive_next(struct archive *archive, struct archive_entry *ret_entry, struc
 				return -E_INPUT;
 			continue;
 		}
+		/* In parts and elsewhere: what is told of it is not what it holds. */
+		if (ret_entry->kind == 'S' || header.kind == 'S')
+			return broken(ret_error, "a file in it is packed as a sparse one");
+		if (header.kind && !strchr(KINDS, header.kind))
+			return broken(ret_error, "an entry in it is of a kind that is not known");
 		take_names(&header, ret_entry);
 		ret_entry->kind = header.kind ? header.kind : '0';
+		/* As directories were written before they had a kind. */
+		if (ret_entry->kind == '0' && *ret_entry->path &&
+		    ret_entry->path[strlen(ret_entry->path) - 1] == '/')
+			ret_entry->kind = '5';
 		ret_entry->mode = (mode_t)mode & 0777;
 		if (!has_size)
 			ret_entry->size = size;

@@ -148,13 +148,12 @@ static int make_file(struct archive *archive, int directory, const char *name, m
 	return fchmod(fd, mode | S_IRUSR) < 0 ? cannot(ret_error, errno, "writing", name) : 0;
 }
 
-static int make_directory(int directory, const char *name, mode_t mode)
+static int make_directory(int root, const char *path, int directory, const char *name, mode_t mode)
 {
-	struct stat st;
+	_cleanup_close_ int there = open_in(root, path, O_DIRECTORY);
 
 	/* A link there is kept where it leads to a directory: layers are written so. */
-	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode) &&
-	    !S_ISLNK(st.st_mode) && unlinkat(directory, name, 0) < 0)
+	if (there < 0 && unlinkat(directory, name, 0) < 0 && errno != ENOENT)
 		return -errno;
 	if (mkdirat(directory, name, mode | 0700) < 0 && errno != EEXIST)
 		return -errno;
@@ -164,16 +163,22 @@ static int make_directory(int directory, const char *name, mode_t mode)
 static int make_link(int root, int directory, const char *name, const char *to)
 {
 	_cleanup_close_ int target = open_in(root, to, O_NOFOLLOW);
+	char path[PATH_MAX];
 	struct stat st;
-	char path[64];
+	ssize_t length;
 	int r;
 
 	if (target < 0 || fstat(target, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
 		return -EPERM;
 	if ((r = remove_name(directory, name)) < 0)
 		return r;
+	if (S_ISLNK(st.st_mode)) {
+		length = readlinkat(target, "", path, sizeof(path) - 1);
+		path[MAX(length, 0)] = '\0';
+		return length < 0 || symlinkat(path, directory, name) < 0 ? -errno : 0;
+	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", target);
 	return linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
@@ -188,7 +193,7 @@ static int unpack_entry(struct layer *layer, const struct archive_entry *entry,
 
 	if (!clean(entry->path, path) || (entry->kind == '1' && !clean(entry->link, link)))
 		return leads_out(ret_error, entry->kind == '1' ? entry->link : entry->path);
-	if (!*path)
+	if (!*path || entry->kind == 'V')
 		return 0;
 	directory = open_above(layer, path, &name);
 	if (directory < 0 && errno == E2BIG)
@@ -208,7 +213,7 @@ static int unpack_entry(struct layer *layer, const struct archive_entry *entry,
 			r = -errno;
 		break;
 	case '5':
-		r = make_directory(directory, name, entry->mode);
+		r = make_directory(layer->root, path, directory, name, entry->mode);
 		break;
 	default: /* devices and pipes are nobody's to bring */
 		break;
