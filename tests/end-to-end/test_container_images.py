@@ -444,7 +444,7 @@ def test_what_is_not_what_its_name_says_is_refused(ward, root, place):
 @pytest.mark.parametrize('words, message', [
     (['rootfs=/no/such/place'], 'No such file'),
     (['image=/no/such/image'], 'No such file'),
-    (['runtime=kata'], 'there is no kata-runtime on this machine'),
+    (['runtime=kata'], 'kata is not used: since 2.0'),
     (['runtime=podman'], 'runtime'),
     (['rootfs=/srv', 'image=/x'], 'not both'),
     (['mount:/data/../etc=/etc'], 'mount'),
