@@ -44,7 +44,7 @@ def whole(path):
     return gzip.compress(data.getvalue(), QUICKLY)
 
 
-def layout(path, *layers, config=b'{}'):
+def layout(path, *layers, config=b'{}', kind='tar+gzip'):
     """An OCI layout of these layers."""
     blobs = path / 'blobs' / 'sha256'
     blobs.mkdir(parents=True)
@@ -55,7 +55,7 @@ def layout(path, *layers, config=b'{}'):
         return {'digest': f'sha256:{digest}', 'size': len(data)}
 
     manifest = {'schemaVersion': 2, 'config': blob(config), 'layers': [
-        {'mediaType': 'application/vnd.oci.image.layer.v1.tar+gzip', **blob(layer)} for layer in layers]}
+        {'mediaType': f'application/vnd.oci.image.layer.v1.{kind}', **blob(layer)} for layer in layers]}
     index = {'schemaVersion': 2, 'manifests': [
         {'platform': {'architecture': 's390x', 'os': 'linux'}, 'digest': 'sha256:' + '0' * 64, 'size': 1},
         {'platform': {'architecture': 'amd64', 'os': 'linux'}, **blob(json.dumps(manifest).encode())}]}
@@ -224,7 +224,13 @@ def test_what_only_others_unpack_is_said(ward, root, place, begin):
     packed = place / 'tree.tar'
     packed.write_bytes(begin + os.urandom(2000))
     done = contained(ward, 'echo ran', f'image={packed}')
-    assert done.code == 125 and 'packed by something else than gzip' in done.err, done
+    assert done.code == 125 and 'packed by something else than gzip' in done.err and 'rootfs=' in done.err, done
+
+
+def test_a_layer_that_only_others_unpack_is_said(ward, root, place):
+    image = layout(place / 'image', whole(root), kind='tar+zstd')
+    done = contained(ward, 'echo ran', f'image={image}')
+    assert done.code == 125 and 'packed by zstd' in done.err and 'podman pull oci:' in done.err and 'ran' not in done.out, done
 
 
 def test_links_and_directories_take_each_others_place(ward, root, place):

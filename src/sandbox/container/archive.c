@@ -43,6 +43,13 @@ static int broken(struct error **ret_error, const char *why)
 	return fail(ret_error, E_INPUT, "the archive cannot be read: %s", why);
 }
 
+static int packed_by_others(struct error **ret_error)
+{
+	broken(ret_error, "it is packed by something else than gzip");
+	return error_hint(ret_error, "pack it by gzip, or unpack it and name the directory "
+				     "(rootfs=DIRECTORY)");
+}
+
 /* Signals wait until the command runs; but a large archive is not worth waiting for, and then the
  * command is not wanted any more. */
 static bool is_told_to_end(void)
@@ -317,9 +324,8 @@ int archive_next(struct archive *archive, struct archive_entry *ret_entry, struc
 		if (length != BLOCK || !is_sound(&header) ||
 		    !number(header.size, sizeof(header.size), &size) ||
 		    !number(header.mode, sizeof(header.mode), &mode))
-			return broken(ret_error,
-				      archive->others ? "it is packed by something else than gzip"
-						      : "a header in it is wrong");
+			return archive->others ? packed_by_others(ret_error)
+					       : broken(ret_error, "a header in it is wrong");
 		if (++archive->entries > ARCHIVE_ENTRIES_MOST)
 			return broken(ret_error, ARCHIVE_TOO_MANY);
 		if (header.kind && strchr("xgLK", header.kind)) {

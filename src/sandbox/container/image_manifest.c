@@ -110,10 +110,17 @@ int image_read_manifest(const char *text, size_t length, struct image_manifest *
 			const char *digest = digest_of(item);
 
 			if (!digest || !is_known_layer(item)) {
+				bool named = digest;
+
 				list_done(&manifest.layers);
-				return wrong(object, ret_error,
-					     "a layer is not named by sha256, or packed by "
-					     "something else than gzip");
+				wrong(object, ret_error,
+				      named ? "a layer is packed by zstd"
+					    : "a layer is not named by sha256");
+				return named ? error_hint(ret_error,
+							  "podman can take it in (podman pull "
+							  "oci:DIRECTORY); then name it by what "
+							  "that prints")
+					     : -E_INPUT;
 			}
 			list_add(&manifest.layers, digest);
 		}
