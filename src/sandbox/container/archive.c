@@ -4,9 +4,9 @@
  * reads two; each field is checked, and nothing is believed that a bound does not hold. */
 #include "archive.h"
 #include "../../base/macro.h"
+#include "../../sys/told.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,24 +50,14 @@ static int packed_by_others(struct error **ret_error)
 				     "(rootfs=DIRECTORY)");
 }
 
-/* Signals wait until the command runs; but a large archive is not worth waiting for, and then the
- * command is not wanted any more. */
-static bool is_told_to_end(void)
-{
-	sigset_t pending;
-
-	return sigpending(&pending) == 0 &&
-	       (sigismember(&pending, SIGHUP) == 1 || sigismember(&pending, SIGINT) == 1 ||
-		sigismember(&pending, SIGQUIT) == 1 || sigismember(&pending, SIGTERM) == 1);
-}
-
 static int fill(struct archive *archive, struct error **ret_error)
 {
 	ssize_t length;
 
 	if (archive->input_at < archive->input_end || archive->ended)
 		return 0;
-	if (is_told_to_end())
+	/* A large archive is not worth waiting for: the command is not wanted any more. */
+	if (told_to_stop())
 		return fail(ret_error, E_ENGINE, "interrupted by a signal");
 	do
 		length = read(archive->fd, archive->input, sizeof(archive->input));
