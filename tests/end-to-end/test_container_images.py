@@ -258,6 +258,21 @@ def test_who_does_not_want_to_wait_need_not(ward, root, place):
     assert done.code == 125 and 'interrupted' in done.err and not (ward.work / 'ran').exists() and list(images.iterdir()) == [], done
 
 
+@pytest.mark.skipif(not shutil.which('strace'), reason='needs strace')
+def test_who_sweeps_takes_nothing_from_who_begins(ward, root, place):
+    """Between the making of a directory and the lock on it another run may find it, and take it for one that was left."""
+    image, other = place / 'image.tar', place / 'other.tar'
+    image.write_bytes(whole(root))
+    other.write_bytes(archive([('etc/one', b'1')]))
+    images = ward.state / 'ward' / 'images'
+    process = ward.popen('-f', '-o', '/dev/null', '-e', 'trace=flock', '-e', 'inject=flock:delay_enter=300000', ward.binary, 'run', '--level', 'container', '--container', f'image={image}',
+                         '--', 'cat', '/etc/os-release', program='strace')
+    assert wait_until(lambda: images.exists() and any(path.name.startswith('.new-') for path in images.iterdir()))
+    contained(ward, ':', f'image={other}')
+    assert ward.finish(process).out == 'NAME=small\n'
+    assert not [path for path in images.iterdir() if path.name.startswith('.')]
+
+
 def test_an_archive_of_docker_save_is_one(ward, root, place):
     gone = tarfile.TarInfo()
     image = pack(saved(place / 'image', whole(root), archive([('etc/one', b'1')]), archive([('etc/.wh.one', gone), ('etc/two', b'2')])))

@@ -17,29 +17,44 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { INDEXES_MOST = 4 };
+enum { INDEXES_MOST = 4, ROOM_TRIES = 100 };
 
 #define NO_CONFIG "{}"
 
-int image_room_make(const char *store, struct image_room *making, struct error **ret_error)
+/* 1: it is there and ours; 0: a sweep took it before there was a lock on it. */
+static int try_room(struct image_room *making)
 {
 	unsigned char random[6];
 	char text[13];
+	struct stat st;
 
-	*making = (struct image_room){.store = -1, .directory = -1};
-	making->store = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	randombytes_buf(random, sizeof(random));
 	sodium_bin2hex(text, sizeof(text), random, sizeof(random));
 	snprintf(making->name, sizeof(making->name), ".new-%s", text);
-	if (making->store < 0 || mkdirat(making->store, making->name, 0700) < 0)
-		return fail_errno(ret_error, E_ENGINE, errno, "making room for images in %s",
-				  store);
+	if (mkdirat(making->store, making->name, 0700) < 0)
+		return -1;
 	making->directory = openat(making->store, making->name,
 				   O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (making->directory < 0 || flock(making->directory, LOCK_EX) < 0)
-		return fail_errno(ret_error, E_ENGINE, errno, "making room for images in %s",
+	if (making->directory < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (flock(making->directory, LOCK_EX) < 0 || fstat(making->directory, &st) < 0)
+		return -1;
+	if (st.st_nlink == 0)
+		close_fd(&making->directory);
+	return st.st_nlink > 0;
+}
+
+int image_room_make(const char *store, struct image_room *making, struct error **ret_error)
+{
+	int r = 0;
+
+	*making = (struct image_room){.store = -1, .directory = -1};
+	making->store = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	for (int i = 0; i < ROOM_TRIES && r == 0 && making->store >= 0; i++)
+		r = try_room(making);
+	return r > 0 ? 0
+		     : fail_errno(ret_error, E_ENGINE, errno, "making room for images in %s",
 				  store);
-	return 0;
 }
 
 /* An image of many layers has more names than are removed at once: a layer as many as it may name,
