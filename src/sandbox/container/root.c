@@ -161,6 +161,10 @@ static int prepare_places(int root, struct failure *failure)
 {
 	int upper = open(UPPER, O_PATH | O_DIRECTORY | O_CLOEXEC), r = 0;
 
+	/* What the runtime mounts on, whatever is there: through a link runc makes the names of
+	 * /dev wherever in our own tree it leads, which may be the workspace. */
+	if (mkdirat(upper, "proc", 0755) < 0 || mkdirat(upper, "dev", 0755) < 0)
+		r = stage_fail(failure, "making", "/proc and /dev");
 	for (size_t i = 0; i < place_count && r == 0; i++)
 		if (prepare_place(root, upper, places[i].target, places[i].exact) < 0 &&
 		    places[i].vital)
