@@ -133,6 +133,17 @@ def test_a_link_above_the_workspace_is_said(ward, root, place):
     assert done.code == 125 and f'below a link {ward.work}' in done.err and not (ward.work / 'ran').exists(), done
 
 
+def test_a_place_is_made_where_it_was_named_and_not_through_a_link(ward, root, place):
+    """Whoever made the root says where its links lead; a directory in the workspace is made where the caller's own words are of it."""
+    own = shutil.copytree(root, place / 'own-root', symlinks=True)
+    (own / str(ward.work)[1:]).mkdir(parents=True)
+    (own / 'srv').symlink_to(ward.work)
+    done = contained(ward, 'touch ran', f'rootfs={own}', 'mount:/srv/one/two=/usr/share/doc')
+    assert done.code == 125 and 'mounting /srv/one/two' in done.err and list(ward.work.iterdir()) == [], done
+    done = contained(ward, 'ls -d one/two', f'rootfs={own}', f'mount:{ward.work}/one/two=/usr/share/doc')
+    assert done.out == 'one/two\n', done
+
+
 @pytest.mark.parametrize('runtime, run', [('crun', None), ('crun', 'directory'), ('crun', 'link'), ('runc', None)])
 def test_a_secret_that_is_replaced_outside_is_masked_again(ward, root, place, runtime, run):
     """Whatever /run is in there: the masks are put back from ward's own. Whoever made the mounts."""
