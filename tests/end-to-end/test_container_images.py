@@ -284,6 +284,36 @@ def test_who_sweeps_takes_nothing_from_who_begins(ward, root, place):
     assert not [path for path in images.iterdir() if path.name.startswith('.')]
 
 
+@pytest.mark.skipif(not shutil.which('strace'), reason='needs strace')
+@pytest.mark.parametrize('made', ['tree', 'layout'])
+def test_an_archive_that_stays_as_it_is_is_read_once(ward, root, place, made):
+    packed, log = place / 'image.tar', place / 'log'
+    log.touch()
+    ward.person.own(log)
+
+    def put(name):
+        own = shutil.copytree(root, place / name, symlinks=True)
+        (own / 'etc' / 'os-release').write_text(f'{name}\n')
+        packed.write_bytes(whole(own) if made == 'tree' else pack(layout(place / f'{name}-image', whole(own))).read_bytes())
+
+    def run_and_count():
+        done = ward('-f', '-o', log, '-e', 'trace=read', '-P', packed, ward.binary, 'run', '--level', 'container', '--container', f'image={packed}', '--', 'cat', '/etc/os-release', program='strace')
+        return done.out, log.read_text().count('read(')
+
+    put('one')
+    out, count = run_and_count()
+    assert out == 'one\n' and count > 0
+    assert run_and_count()[1] > 0, 'it was written to just now'
+    time.sleep(3.1)
+    assert run_and_count()[1] > 0
+    assert run_and_count() == ('one\n', 0)
+    times = packed.stat()
+    put('two')
+    os.utime(packed, ns=(times.st_atime_ns, times.st_mtime_ns))
+    out, count = run_and_count()
+    assert out == 'two\n' and count > 0
+
+
 def test_an_archive_of_docker_save_is_one(ward, root, place):
     gone = tarfile.TarInfo()
     image = pack(saved(place / 'image', whole(root), archive([('etc/one', b'1')]), archive([('etc/.wh.one', gone), ('etc/two', b'2')])))

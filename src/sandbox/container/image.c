@@ -9,15 +9,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { INDEXES_MOST = 4, ROOM_TRIES = 100 };
+enum { INDEXES_MOST = 4, ROOM_TRIES = 100, SETTLED_SECONDS = 2 };
 
 #define NO_CONFIG "{}"
 
@@ -136,8 +138,9 @@ static char *config_path(const char *store, const char *digest)
 	return path;
 }
 
-/* What has no configuration beside it is as good as not there: nobody knows its variables. */
-char *image_find(const char *store, const char *digest)
+/* One that is there already, whole. What has no configuration beside it is as good as not there:
+ * nobody knows its variables. */
+static char *find_image(const char *store, const char *digest)
 {
 	_cleanup_free_ char *config = config_path(store, digest);
 	struct stat st;
@@ -150,6 +153,31 @@ char *image_find(const char *store, const char *digest)
 		return path;
 	free(path);
 	return NULL;
+}
+
+char *image_known(const char *store, const char *name)
+{
+	_cleanup_free_ char *link = NULL;
+	char digest[65];
+	ssize_t length;
+
+	if (asprintf(&link, "%s/%s", store, name) < 0)
+		abort();
+	length = readlink(link, digest, sizeof(digest));
+	if (length != 64)
+		return NULL;
+	digest[64] = '\0';
+	return strspn(digest, "0123456789abcdef") == 64 ? find_image(store, digest) : NULL;
+}
+
+void image_remember(const char *store, const char *name, const char *root)
+{
+	_cleanup_free_ char *link = NULL;
+
+	if (asprintf(&link, "%s/%s", store, name) < 0)
+		abort();
+	(void)unlink(link); /* to what is no longer there */
+	(void)!symlink(path_last(root), link);
 }
 
 /* Kept as it is, when it was seen to be fit. */
@@ -206,7 +234,7 @@ static int finish(struct image_room *making, const char *store, const char *dige
 		making->name[0] = '\0';
 	else if (errno != ENOTEMPTY && errno != EEXIST)
 		return fail_errno(ret_error, E_ENGINE, errno, "keeping the image %s", digest);
-	*ret_root = image_find(store, digest);
+	*ret_root = find_image(store, digest);
 	return *ret_root ? 0 : fail(ret_error, E_ENGINE, "the image %s is not there", digest);
 }
 
@@ -221,7 +249,7 @@ static int unpack_layout(int layout, const char *store, char **ret_root, struct 
 
 	if (r == 0 && !*digest)
 		r = fail(ret_error, E_INPUT, "the image's index.json is no index");
-	if (r == 0 && (*ret_root = image_find(store, digest))) {
+	if (r == 0 && (*ret_root = find_image(store, digest))) {
 		list_done(&manifest.layers);
 		return 0;
 	}
@@ -287,6 +315,26 @@ static int hash_file(int fd, char ret_digest[static 65], struct error **ret_erro
 	return r;
 }
 
+/* As long as nobody writes to it, which sets its ctime, an archive is what it was. */
+static void name_file(const struct stat *st, char ret_name[static NAME_MAX])
+{
+	snprintf(ret_name, NAME_MAX, "file-%jx-%jx-%jx-%jx.%lx-%jx.%lx", (uintmax_t)st->st_dev,
+		 (uintmax_t)st->st_ino, (uintmax_t)st->st_size, (uintmax_t)st->st_mtim.tv_sec,
+		 st->st_mtim.tv_nsec, (uintmax_t)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
+}
+
+/* Not of one that was written to just now: within a tick of the clock nobody could tell. */
+static bool is_settled(int fd, const struct stat *before)
+{
+	struct timespec now;
+	struct stat st;
+
+	return clock_gettime(CLOCK_REALTIME, &now) == 0 && fstat(fd, &st) == 0 &&
+	       st.st_ctim.tv_sec == before->st_ctim.tv_sec &&
+	       st.st_ctim.tv_nsec == before->st_ctim.tv_nsec &&
+	       st.st_ctim.tv_sec + SETTLED_SECONDS < now.tv_sec;
+}
+
 /* An archive holds a layout, or the tree itself. */
 static int unpack_archive(int fd, const char *store, char **ret_root, struct error **ret_error)
 {
@@ -296,7 +344,7 @@ static int unpack_archive(int fd, const char *store, char **ret_root, struct err
 
 	if ((r = hash_file(fd, digest, ret_error)) < 0)
 		return r;
-	if ((*ret_root = image_find(store, digest)))
+	if ((*ret_root = find_image(store, digest)))
 		return 0;
 	r = image_room_make(store, &making, ret_error);
 	if (r == 0)
@@ -309,6 +357,21 @@ static int unpack_archive(int fd, const char *store, char **ret_root, struct err
 		r = finish(&making, store, digest, NO_CONFIG, strlen(NO_CONFIG), ret_root,
 			   ret_error);
 	image_room_done(&making);
+	return r;
+}
+
+/* To read it each time takes longer than anything else of a start. */
+static int find_archive(int fd, const struct stat *st, const char *store, char **ret_root,
+			struct error **ret_error)
+{
+	char name[NAME_MAX];
+	int r = 0;
+
+	name_file(st, name);
+	*ret_root = image_known(store, name);
+	if (!*ret_root && (r = unpack_archive(fd, store, ret_root, ret_error)) == 0 &&
+	    is_settled(fd, st))
+		image_remember(store, name, *ret_root);
 	return r;
 }
 
@@ -327,7 +390,7 @@ int image_open(const char *path, const char *store, char **ret_root, struct erro
 		return fail_errno(ret_error, E_ENGINE, -r, "making %s", store);
 	image_sweep(store);
 	r = S_ISDIR(st.st_mode) ? unpack_layout(fd, store, ret_root, ret_error)
-				: unpack_archive(fd, store, ret_root, ret_error);
+				: find_archive(fd, &st, store, ret_root, ret_error);
 	if (r < 0)
 		error_wrap(ret_error, "the image %s", path);
 	return r;

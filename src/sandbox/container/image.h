@@ -17,8 +17,10 @@ int image_fetch(const char *reference, const char *home, const char *store, char
 /* What its configuration has as variables, NAME=VALUE each, every name once. root: as image_open()
  * or image_fetch() gave it. */
 int image_environment(const char *root, struct list *ret_environment, struct error **ret_error);
-/* One that is there already, whole; NULL: it is not. Caller frees. */
-char *image_find(const char *store, const char *digest);
+/* The image that was made of what has this name, which is one of few words of ward's own; NULL: it
+ * is not known, or no longer there. Caller frees. */
+char *image_known(const char *store, const char *name);
+void image_remember(const char *store, const char *name, const char *root);
 /* A directory of the store for what is not finished, gone with whoever makes it. */
 struct image_room {
 	int store;
