@@ -144,6 +144,24 @@ def test_a_place_is_made_where_it_was_named_and_not_through_a_link(ward, root, p
     assert done.out == 'one/two\n', done
 
 
+@pytest.mark.parametrize('runtime', ['crun', 'runc', 'runsc'])
+@pytest.mark.parametrize('name', ['dev', 'proc'])
+@pytest.mark.parametrize('kind', ['link', 'file', 'nothing'])
+def test_no_link_of_a_root_leads_the_runtime_out(ward, root, place, runtime, name, kind):
+    """runc makes the names of /dev through it: in the workspace."""
+    if not shutil.which(runtime):
+        pytest.skip(f'needs {runtime}')
+    own = shutil.copytree(root, place / 'own-root', symlinks=True)
+    if (own / name).exists():
+        (own / name).rmdir()
+    if kind == 'link':
+        (own / name).symlink_to(ward.work)
+    elif kind == 'file':
+        (own / name).touch()
+    done = contained(ward, 'echo in > /dev/null; cat /proc/self/comm', f'rootfs={own}', f'runtime={runtime}')
+    assert done.code == 0 and done.out == 'cat\n' and list(ward.work.iterdir()) == [], done
+
+
 @pytest.mark.parametrize('runtime, run', [('crun', None), ('crun', 'directory'), ('crun', 'link'), ('runc', None)])
 def test_a_secret_that_is_replaced_outside_is_masked_again(ward, root, place, runtime, run):
     """Whatever /run is in there: the masks are put back from ward's own. Whoever made the mounts."""

@@ -92,21 +92,6 @@ def test_an_archive_writes_nothing_outside(place, name, entries):
         assert not made.exists() or not os.listdir(made)
 
 
-@pytest.mark.parametrize("runtime", ["crun", "runc", "runsc"])
-@pytest.mark.parametrize("name", ["dev", "proc"])
-@pytest.mark.parametrize("kind", [DIRECTORY, LINK, FILE, None], ids=["directory", "link", "file", "none"])
-def test_no_link_of_an_image_leads_the_runtime_out(place, runtime, name, kind):
-    """runc makes the names of /dev through it, in the workspace."""
-    if not shutil.which(runtime):
-        pytest.skip(f"needs {runtime}")
-    entries = [(name, kind, str(place.workspace) if kind == LINK else "", b"")] if kind else []
-    image = archive(place.outside.parent / "image.tar", *entries)
-    before = sorted(os.listdir(place.workspace))
-    code, said = place.sandboxed(["/none"], [*CONTAINER, "--container", f"runtime={runtime}", "--container", f"image={image}"])
-    assert code == 127 and "not found" in said, said
-    assert sorted(os.listdir(place.workspace)) == before
-
-
 def test_a_cut_archive_is_refused_and_nothing_is_kept(place):
     image = archive(place.outside.parent / "image.tar", ("file", FILE, "", b"x" * 100000))
     image.write_bytes(image.read_bytes()[:60000])
