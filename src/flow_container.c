@@ -124,14 +124,14 @@ void flow_forget_hidden_masks(struct flow *flow)
 }
 
 static const struct {
-	const char *name, *program, *source, *instead;
-	bool untried; /* nobody has seen whether what ward promises holds there */
+	const char *name; /* and of its program */
+	const char *source, *instead;
+	bool served; /* only containerd and CRI-O can start it, from version 2.0 on */
 } runtimes[] = {
-	{"crun", "crun", "apt install crun", "--level restricted", false},
-	{"runc", "runc", "apt install runc", "--level restricted", false},
-	{"runsc", "runsc", "apt install runsc", "runtime=crun", false},
-	{"kata", "kata-runtime", "it is part of Kata Containers, and not in Debian", "runtime=crun",
-	 true},
+	{"crun", "apt install crun", "--level restricted", false},
+	{"runc", "apt install runc", "--level restricted", false},
+	{"runsc", "apt install runsc", "runtime=crun", false},
+	{"kata", NULL, NULL, true},
 };
 
 static size_t runtime_by_words(const struct list *words)
@@ -151,9 +151,9 @@ const char *flow_likely_runtime(struct flow *flow)
 
 	free(flow->begun_runtime);
 	flow->begun_runtime = flow->runtime ? strdup(flow->runtime)
-			      : runtimes[likely].untried
+			      : runtimes[likely].served
 				      ? NULL
-				      : container_find_runtime(runtimes[likely].program);
+				      : container_find_runtime(runtimes[likely].name);
 	return flow->begun_runtime;
 }
 
@@ -170,21 +170,21 @@ static int choose_runtime(struct flow *flow, struct error **ret_error)
 	size_t i = runtime_by_words(&flow->verdict.container);
 
 	free(flow->runtime);
-	flow->runtime = container_find_runtime(runtimes[i].program);
-	if (!flow->runtime) {
-		fail(ret_error, E_ENGINE, "there is no %s on this machine", runtimes[i].program);
-		return error_hint(ret_error, "install it (%s), or use %s", runtimes[i].source,
-				  runtimes[i].instead);
-	}
-	if (runtimes[i].untried) {
+	flow->runtime = NULL;
+	if (runtimes[i].served) {
 		fail(ret_error, E_ENGINE,
-		     "%s is not used: it runs commands in a virtual machine, and ward was never "
-		     "tried with it",
-		     flow->runtime);
+		     "%s is not used: since 2.0 it has no command that runs a container, and is "
+		     "started by containerd or CRI-O alone",
+		     runtimes[i].name);
 		return error_hint(ret_error, "use runtime=crun, or runtime=runsc for a kernel of "
 					     "its own");
 	}
-	return 0;
+	flow->runtime = container_find_runtime(runtimes[i].name);
+	if (flow->runtime)
+		return 0;
+	fail(ret_error, E_ENGINE, "there is no %s on this machine", runtimes[i].name);
+	return error_hint(ret_error, "install it (%s), or use %s", runtimes[i].source,
+			  runtimes[i].instead);
 }
 
 static int cannot(const char *what, struct error **ret_error)

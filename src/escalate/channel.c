@@ -3,6 +3,7 @@
 #include "../base/id.h"
 #include "../base/io.h"
 #include "../base/units.h"
+#include "../sys/told.h"
 #include "ask_json.h"
 #include "terminal.h"
 

@@ -5,6 +5,7 @@
 #include "../base/units.h"
 #include "../decide/mask.h"
 #include "../request/text_json.h"
+#include "../sys/told.h"
 #include "terminal.h"
 
 #include <poll.h>

@@ -5,6 +5,7 @@
 #include "../base/units.h"
 #include "../decide/tiers.h"
 #include "../request/request.h"
+#include "../sys/told.h"
 #include "ask_json.h"
 #include "queue_parts.h"
 #include "route.h"

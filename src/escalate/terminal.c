@@ -2,12 +2,12 @@
 /* A terminal while a question stands on it. */
 #include "terminal.h"
 #include "../base/units.h"
+#include "../sys/told.h"
 #include "question.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -27,16 +27,6 @@ static const uint64_t ms = 1000000;
 static bool is_ours(const struct tty *tty)
 {
 	return tcgetpgrp(tty->fd) == getpgrp();
-}
-
-bool told_to_stop(void)
-{
-	sigset_t pending;
-
-	if (sigpending(&pending) < 0)
-		return false;
-	return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGHUP) == 1 ||
-	       sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGQUIT) == 1;
 }
 
 static bool is_obsolete(const struct meanwhile *meanwhile)

@@ -29,10 +29,6 @@ enum heard {
 	HEARD_OBSOLETE, /* nobody waits for the answer any more */
 };
 
-/* HUP, INT, QUIT or TERM is pending: the caller has blocked these and takes them when it is its
- * turn again. */
-bool told_to_stop(void);
-
 /* There is nothing more to hear. */
 static inline bool is_last(enum heard heard)
 {

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import tarfile
 import time
 
@@ -43,7 +44,7 @@ def whole(path):
     return gzip.compress(data.getvalue(), QUICKLY)
 
 
-def layout(path, *layers, config=b'{}'):
+def layout(path, *layers, config=b'{}', kind='tar+gzip'):
     """An OCI layout of these layers."""
     blobs = path / 'blobs' / 'sha256'
     blobs.mkdir(parents=True)
@@ -54,7 +55,7 @@ def layout(path, *layers, config=b'{}'):
         return {'digest': f'sha256:{digest}', 'size': len(data)}
 
     manifest = {'schemaVersion': 2, 'config': blob(config), 'layers': [
-        {'mediaType': 'application/vnd.oci.image.layer.v1.tar+gzip', **blob(layer)} for layer in layers]}
+        {'mediaType': f'application/vnd.oci.image.layer.v1.{kind}', **blob(layer)} for layer in layers]}
     index = {'schemaVersion': 2, 'manifests': [
         {'platform': {'architecture': 's390x', 'os': 'linux'}, 'digest': 'sha256:' + '0' * 64, 'size': 1},
         {'platform': {'architecture': 'amd64', 'os': 'linux'}, **blob(json.dumps(manifest).encode())}]}
@@ -132,6 +133,35 @@ def test_a_link_above_the_workspace_is_said(ward, root, place):
     assert done.code == 125 and f'below a link {ward.work}' in done.err and not (ward.work / 'ran').exists(), done
 
 
+def test_a_place_is_made_where_it_was_named_and_not_through_a_link(ward, root, place):
+    """Whoever made the root says where its links lead; a directory in the workspace is made where the caller's own words are of it."""
+    own = shutil.copytree(root, place / 'own-root', symlinks=True)
+    (own / str(ward.work)[1:]).mkdir(parents=True)
+    (own / 'srv').symlink_to(ward.work)
+    done = contained(ward, 'touch ran', f'rootfs={own}', 'mount:/srv/one/two=/usr/share/doc')
+    assert done.code == 125 and 'mounting /srv/one/two' in done.err and list(ward.work.iterdir()) == [], done
+    done = contained(ward, 'ls -d one/two', f'rootfs={own}', f'mount:{ward.work}/one/two=/usr/share/doc')
+    assert done.out == 'one/two\n', done
+
+
+@pytest.mark.parametrize('runtime', ['crun', 'runc', 'runsc'])
+@pytest.mark.parametrize('name', ['dev', 'proc'])
+@pytest.mark.parametrize('kind', ['link', 'file', 'nothing'])
+def test_no_link_of_a_root_leads_the_runtime_out(ward, root, place, runtime, name, kind):
+    """runc makes the names of /dev through it: in the workspace."""
+    if not shutil.which(runtime):
+        pytest.skip(f'needs {runtime}')
+    own = shutil.copytree(root, place / 'own-root', symlinks=True)
+    if (own / name).exists():
+        (own / name).rmdir()
+    if kind == 'link':
+        (own / name).symlink_to(ward.work)
+    elif kind == 'file':
+        (own / name).touch()
+    done = contained(ward, 'echo in > /dev/null; cat /proc/self/comm', f'rootfs={own}', f'runtime={runtime}')
+    assert done.code == 0 and done.out == 'cat\n' and list(ward.work.iterdir()) == [], done
+
+
 @pytest.mark.parametrize('runtime, run', [('crun', None), ('crun', 'directory'), ('crun', 'link'), ('runc', None)])
 def test_a_secret_that_is_replaced_outside_is_masked_again(ward, root, place, runtime, run):
     """Whatever /run is in there: the masks are put back from ward's own. Whoever made the mounts."""
@@ -189,6 +219,117 @@ def test_an_archive_of_a_tree_is_one_too(ward, root, place):
     packed = place / 'tree.tar.gz'
     packed.write_bytes(whole(root))
     assert contained(ward, 'cat /etc/os-release', f'image={packed}').out == 'NAME=small\n'
+
+
+def entry_of(kind, link=''):
+    info = tarfile.TarInfo()
+    info.type, info.linkname = kind, link
+    return info
+
+
+def in_parts(data):
+    """As layers are packed that can be read in parts."""
+    return b''.join(gzip.compress(data[at:at + 700], QUICKLY) for at in range(0, len(data), 700))
+
+
+def test_a_layer_that_is_packed_in_parts_is_whole(ward, root, place):
+    parts = in_parts(archive([('etc/one', b'1' * 3000), ('etc/two', b'2')], packed=False))
+    for ending in b'', bytes(600):  # padding
+        image = layout(place / f'image{len(ending)}', whole(root), parts + ending)
+        assert contained(ward, 'cat /etc/one /etc/two', f'image={image}').out == '1' * 3000 + '2'
+
+
+@pytest.mark.parametrize('harm, message', [('end', 'it is cut'), ('half', 'it is cut'), ('sum', 'packed wrongly')])
+def test_an_archive_that_is_packed_wrongly_is_refused(ward, root, place, harm, message):
+    data = archive([('etc/one', os.urandom(3000)), ('etc/two', b'2')])
+    packed = place / 'tree.tar.gz'
+    packed.write_bytes({'end': data[:-9], 'half': data[:1500], 'sum': data[:-8] + bytes(4) + data[-4:]}[harm])
+    done = contained(ward, 'echo ran', f'image={packed}')
+    assert done.code == 125 and message in done.err and list((ward.state / 'ward' / 'images').iterdir()) == [], done
+
+
+@pytest.mark.parametrize('begin', [b'\x28\xb5\x2f\xfd', b'\xfd7zXZ\0', b'BZh9'], ids=['zstd', 'xz', 'bzip2'])
+def test_what_only_others_unpack_is_said(ward, root, place, begin):
+    packed = place / 'tree.tar'
+    packed.write_bytes(begin + os.urandom(2000))
+    done = contained(ward, 'echo ran', f'image={packed}')
+    assert done.code == 125 and 'packed by something else than gzip' in done.err and 'rootfs=' in done.err, done
+
+
+def test_a_layer_that_only_others_unpack_is_said(ward, root, place):
+    image = layout(place / 'image', whole(root), kind='tar+zstd')
+    done = contained(ward, 'echo ran', f'image={image}')
+    assert done.code == 125 and 'packed by zstd' in done.err and 'podman pull oci:' in done.err and 'ran' not in done.out, done
+
+
+def test_links_and_directories_take_each_others_place(ward, root, place):
+    """A hard link to a link is one as well; a directory takes the place of a link that leads to none, and goes where it leads to one."""
+    image = layout(place / 'image', whole(root), archive([
+        ('etc/link', entry_of(tarfile.SYMTYPE, '/etc/os-release')), ('etc/same', entry_of(tarfile.LNKTYPE, 'etc/link')), ('etc/loop', entry_of(tarfile.SYMTYPE, 'loop')),
+        ('etc/nowhere', entry_of(tarfile.SYMTYPE, '/none')), ('opt/real', entry_of(tarfile.DIRTYPE)), ('opt/to', entry_of(tarfile.SYMTYPE, 'real'))]),
+        archive([(name, entry_of(tarfile.DIRTYPE)) for name in ('etc/loop', 'etc/nowhere', 'etc/link', 'opt/to')] + [('etc/loop/a', b'a'), ('etc/nowhere/b', b'b'), ('opt/to/c', b'c')]))
+    done = contained(ward, 'cat /etc/same /etc/loop/a /etc/nowhere/b /opt/real/c; ls -d /etc/link/', f'image={image}')
+    assert done.out == 'NAME=small\nabc/etc/link/\n', done
+
+
+def test_who_does_not_want_to_wait_need_not(ward, root, place):
+    """A signal ends the unpacking, and nothing runs and nothing is left."""
+    packed = place / 'tree.tar.gz'
+    info = tarfile.TarInfo('zeros')
+    info.size = 8 << 30
+    part = gzip.compress(bytes(64 << 20), QUICKLY)
+    packed.write_bytes(gzip.compress(info.tobuf(tarfile.GNU_FORMAT)) + part * 128)
+    process = ward.popen('run', '--level', 'container', '--container', f'image={packed}', '--', 'touch', 'ran')
+    images = ward.state / 'ward' / 'images'
+    assert wait_until(lambda: images.exists() and any(images.iterdir()))
+    process.send_signal(signal.SIGTERM)
+    done = ward.finish(process)
+    assert done.code == 125 and 'interrupted' in done.err and not (ward.work / 'ran').exists() and list(images.iterdir()) == [], done
+
+
+@pytest.mark.skipif(not shutil.which('strace'), reason='needs strace')
+def test_who_sweeps_takes_nothing_from_who_begins(ward, root, place):
+    """Between the making of a directory and the lock on it another run may find it, and take it for one that was left."""
+    image, other = place / 'image.tar', place / 'other.tar'
+    image.write_bytes(whole(root))
+    other.write_bytes(archive([('etc/one', b'1')]))
+    images = ward.state / 'ward' / 'images'
+    process = ward.popen('-f', '-o', '/dev/null', '-e', 'trace=flock', '-e', 'inject=flock:delay_enter=300000', ward.binary, 'run', '--level', 'container', '--container', f'image={image}',
+                         '--', 'cat', '/etc/os-release', program='strace')
+    assert wait_until(lambda: images.exists() and any(path.name.startswith('.new-') for path in images.iterdir()))
+    contained(ward, ':', f'image={other}')
+    assert ward.finish(process).out == 'NAME=small\n'
+    assert not [path for path in images.iterdir() if path.name.startswith('.')]
+
+
+@pytest.mark.skipif(not shutil.which('strace'), reason='needs strace')
+@pytest.mark.parametrize('made', ['tree', 'layout'])
+def test_an_archive_that_stays_as_it_is_is_read_once(ward, root, place, made):
+    packed, log = place / 'image.tar', place / 'log'
+    log.touch()
+    ward.person.own(log)
+
+    def put(name):
+        own = shutil.copytree(root, place / name, symlinks=True)
+        (own / 'etc' / 'os-release').write_text(f'{name}\n')
+        packed.write_bytes(whole(own) if made == 'tree' else pack(layout(place / f'{name}-image', whole(own))).read_bytes())
+
+    def run_and_count():
+        done = ward('-f', '-o', log, '-e', 'trace=read', '-P', packed, ward.binary, 'run', '--level', 'container', '--container', f'image={packed}', '--', 'cat', '/etc/os-release', program='strace')
+        return done.out, log.read_text().count('read(')
+
+    put('one')
+    out, count = run_and_count()
+    assert out == 'one\n' and count > 0
+    assert run_and_count()[1] > 0, 'it was written to just now'
+    time.sleep(3.1)
+    assert run_and_count()[1] > 0
+    assert run_and_count() == ('one\n', 0)
+    times = packed.stat()
+    put('two')
+    os.utime(packed, ns=(times.st_atime_ns, times.st_mtime_ns))
+    out, count = run_and_count()
+    assert out == 'two\n' and count > 0
 
 
 def test_an_archive_of_docker_save_is_one(ward, root, place):
@@ -383,7 +524,7 @@ def test_what_is_not_what_its_name_says_is_refused(ward, root, place):
 @pytest.mark.parametrize('words, message', [
     (['rootfs=/no/such/place'], 'No such file'),
     (['image=/no/such/image'], 'No such file'),
-    (['runtime=kata'], 'there is no kata-runtime on this machine'),
+    (['runtime=kata'], 'kata is not used: since 2.0'),
     (['runtime=podman'], 'runtime'),
     (['rootfs=/srv', 'image=/x'], 'not both'),
     (['mount:/data/../etc=/etc'], 'mount'),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same attacks from inside a container: whoever makes the namespaces, the same things hold."""
 import io
+import json
 import os
 import shutil
 import stat
@@ -96,6 +97,49 @@ def test_a_cut_archive_is_refused_and_nothing_is_kept(place):
     image.write_bytes(image.read_bytes()[:60000])
     code, said = place.sandboxed(["/bin/true"], [*CONTAINER, "--container", f"image={image}"])
     assert code == 125 and "cut" in said and not os.listdir(place.home / ".local/state/ward/images"), said
+
+
+def pax(content, *entries):
+    """An archive whose first entry has these records, whatever they are."""
+    about = tarfile.TarInfo("about")
+    about.type, about.size = tarfile.XHDTYPE, len(content)
+    return about.tobuf(tarfile.USTAR_FORMAT) + content + bytes(-len(content) % 512) + b"".join(tarfile.TarInfo(name).tobuf(tarfile.USTAR_FORMAT) for name in entries) + bytes(1024)
+
+
+@pytest.mark.parametrize("content, message", [
+    (b"\n\n\n\n\n5 without\n", "a pax record is wrong"),
+    (b"18446744073709551615 path=x\n", "a pax record is wrong"),
+    (b"-5 path=x\n", "a pax record is wrong"),
+    (b"11 size=-1\n", "a pax record is wrong"),
+    (b"4104 path=" + b"a/" * 2046 + b"f\n", "File name too long"),
+    (b"22 GNU.sparse.major=1\n", "sparse"),
+], ids=["blanks", "huge", "negative", "size", "deep", "sparse"])
+def test_what_an_archive_says_of_an_entry_is_not_believed(place, content, message):
+    image = place.outside.parent / "image.tar"
+    image.write_bytes(pax(content, "file"))
+    code, said = place.sandboxed(["/bin/true"], [*CONTAINER, "--container", f"image={image}"])
+    assert code == 125 and message in said and len(said) < 2000 and not os.listdir(place.home / ".local/state/ward/images"), said
+
+
+def test_links_add_up_to_no_depth_without_end(place):
+    """Each leads to the deepest directory so far, and what comes next lies below."""
+    entries, above = [], ""
+    for number in range(45):
+        below = above + "/".join(["d"] * 200)
+        entries += [(below, DIRECTORY, "", b""), (f"link{number}", LINK, "/" + below, b"")]
+        above = f"link{number}/"
+    image = archive(place.outside.parent / "image.tar", *entries)
+    code, said = place.sandboxed(["/bin/true"], [*CONTAINER, "--container", f"image={image}"])
+    assert code == 125 and "Too many levels of symbolic links" in said and not os.listdir(place.home / ".local/state/ward/images"), said
+
+
+@pytest.mark.parametrize("name", ["index.json", "blobs"])
+def test_a_layout_is_read_in_its_archive_alone(place, name):
+    """A link in it to a pipe of somebody's, to a device: ward would open it."""
+    image = archive(place.outside.parent / "image.tar", ("oci-layout", FILE, "", b"{}"), (name, LINK, str(place.outside), b""), ("index.json", FILE, "", json.dumps(
+        {"manifests": [{"digest": "sha256:" + "0" * 64}]}).encode()) if name == "blobs" else ("other", FILE, "", b""))
+    code, said = place.sandboxed(["/bin/true"], [*CONTAINER, "--container", f"image={image}"])
+    assert code == 125 and "Invalid cross-device link" in said, said
 
 
 def test_a_file_that_says_it_is_huge_is_refused(place):

@@ -4,6 +4,7 @@
  * reads two; each field is checked, and nothing is believed that a bound does not hold. */
 #include "archive.h"
 #include "../../base/macro.h"
+#include "../../sys/told.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -14,9 +15,14 @@
 
 enum { BLOCK = 512, CHUNK = 1 << 16, NAMES_MOST = 1 << 16 };
 
+/* Files, links, devices, directories, pipes; and a name of the whole, which is nothing. */
+#define KINDS "01234567V"
+
 struct archive {
 	int fd;
 	bool packed, ended; /* ended: no more of the file */
+	bool others;	    /* it is packed as others know it */
+	bool whole;	    /* packed: a part came to its end, and another may follow */
 	z_stream stream;
 	crypto_hash_sha256_state digest;
 	uint8_t input[CHUNK];
@@ -37,12 +43,22 @@ static int broken(struct error **ret_error, const char *why)
 	return fail(ret_error, E_INPUT, "the archive cannot be read: %s", why);
 }
 
+static int packed_by_others(struct error **ret_error)
+{
+	broken(ret_error, "it is packed by something else than gzip");
+	return error_hint(ret_error, "pack it by gzip, or unpack it and name the directory "
+				     "(rootfs=DIRECTORY)");
+}
+
 static int fill(struct archive *archive, struct error **ret_error)
 {
 	ssize_t length;
 
 	if (archive->input_at < archive->input_end || archive->ended)
 		return 0;
+	/* A large archive is not worth waiting for: the command is not wanted any more. */
+	if (told_to_stop())
+		return fail(ret_error, E_ENGINE, "interrupted by a signal");
 	do
 		length = read(archive->fd, archive->input, sizeof(archive->input));
 	while (length < 0 && errno == EINTR);
@@ -53,6 +69,21 @@ static int fill(struct archive *archive, struct error **ret_error)
 	archive->input_at = 0;
 	archive->input_end = (size_t)length;
 	return 0;
+}
+
+/* zstd, xz and bzip2, by what their files begin with. */
+static bool has_packing_of_others(const struct archive *archive)
+{
+	static const struct {
+		size_t length;
+		const char *bytes;
+	} others[] = {{4, "\x28\xb5\x2f\xfd"}, {6, "\xfd\x37zXZ"}, {3, "BZh"}};
+
+	for (size_t i = 0; i < ELEMENTS(others); i++)
+		if (archive->input_end >= others[i].length &&
+		    memcmp(archive->input, others[i].bytes, others[i].length) == 0)
+			return true;
+	return false;
 }
 
 struct archive *archive_open(int fd)
@@ -67,6 +98,7 @@ struct archive *archive_open(int fd)
 	if (fill(archive, NULL) == 0 && archive->input_end > 2 && archive->input[0] == 0x1f &&
 	    archive->input[1] == 0x8b)
 		archive->packed = inflateInit2(&archive->stream, 15 + 16) == Z_OK;
+	archive->others = has_packing_of_others(archive);
 	return archive;
 }
 
@@ -81,7 +113,7 @@ static ssize_t take(struct archive *archive, void *data, size_t length, struct e
 		if (fill(archive, ret_error) < 0)
 			return -1;
 		there = archive->input_end - archive->input_at;
-		if (there == 0 && !archive->packed)
+		if (there == 0 && (!archive->packed || archive->whole))
 			break;
 		if (!archive->packed) {
 			there = MIN(there, length - done);
@@ -90,6 +122,12 @@ static ssize_t take(struct archive *archive, void *data, size_t length, struct e
 			done += there;
 			continue;
 		}
+		/* Layers that can be read in parts are packed in parts; what else follows is
+		 * padding. */
+		if (archive->whole &&
+		    (archive->input[archive->input_at] != 0x1f || inflateReset(&archive->stream)))
+			break;
+		archive->whole = false;
 		archive->stream.next_in = archive->input + archive->input_at;
 		archive->stream.avail_in = (uInt)there;
 		archive->stream.next_out = (Bytef *)data + done;
@@ -100,12 +138,11 @@ static ssize_t take(struct archive *archive, void *data, size_t length, struct e
 
 		archive->input_at = archive->input_end - archive->stream.avail_in;
 		done += there - archive->stream.avail_out;
-		if (r == Z_STREAM_END)
-			break;
-		if (r != Z_OK && r != Z_BUF_ERROR)
+		archive->whole = r == Z_STREAM_END;
+		if (!archive->whole && r != Z_OK && r != Z_BUF_ERROR)
 			return broken(ret_error, "it is packed wrongly");
-		if (archive->ended && there == archive->stream.avail_out)
-			break;
+		if (!archive->whole && archive->ended && there == archive->stream.avail_out)
+			return broken(ret_error, "it is cut");
 	}
 	archive->bytes += done;
 	if (archive->bytes > ARCHIVE_BYTES_MOST)
@@ -127,13 +164,25 @@ static int pass(struct archive *archive, uint64_t count, struct error **ret_erro
 	return 0;
 }
 
+/* To the end, where what packed it says whether it is what it was. */
+static int drain(struct archive *archive, struct error **ret_error)
+{
+	char rest[4096];
+	ssize_t length;
+
+	while ((length = take(archive, rest, sizeof(rest), ret_error)) == sizeof(rest))
+		;
+	return length < 0 ? -E_INPUT : 0;
+}
+
 /* Octal, or binary where the first bit says so. */
 static bool number(const char *field, size_t length, uint64_t *ret_number)
 {
 	uint64_t value = 0;
+	size_t i = 0;
 
 	if ((unsigned char)field[0] & 0x80) {
-		for (size_t i = 1; i < length; i++) {
+		for (i = 1; i < length; i++) {
 			if (value >> 55)
 				return false;
 			value = value << 8 | (unsigned char)field[i];
@@ -141,7 +190,9 @@ static bool number(const char *field, size_t length, uint64_t *ret_number)
 		*ret_number = value;
 		return true;
 	}
-	for (size_t i = 0; i < length && field[i] && field[i] != ' '; i++) {
+	while (i < length && field[i] == ' ')
+		i++;
+	for (; i < length && field[i] && field[i] != ' '; i++) {
 		if (field[i] < '0' || field[i] > '7' || value >> 60)
 			return false;
 		value = value << 3 | (uint64_t)(field[i] - '0');
@@ -159,24 +210,30 @@ static bool is_sound(const struct header *header)
 		sum += i >= offsetof(struct header, checksum) && i < offsetof(struct header, kind)
 			       ? ' '
 			       : bytes[i];
-	for (size_t i = 0; i < sizeof(header->checksum); i++)
-		if (header->checksum[i] != ' ')
-			return number(header->checksum + i, sizeof(header->checksum) - i, &said) &&
-			       said == sum;
-	return false;
+	return number(header->checksum, sizeof(header->checksum), &said) && said == sum;
 }
 
-/* One record of pax: "LENGTH KEY=VALUE\n". */
+/* Digits alone: what strtoul passes over first may be longer than the record says it is. */
+static bool digits(const char *text, char end, uint64_t *ret_number)
+{
+	size_t count = strspn(text, "0123456789");
+
+	*ret_number = strtoull(text, NULL, 10);
+	return count > 0 && count < 20 && text[count] == end;
+}
+
+/* Records of pax: "LENGTH KEY=VALUE\n". */
 static bool read_pax(const char *text, size_t length, struct archive_entry *entry, bool *has_size)
 {
 	while (length > 0) {
-		char *end;
-		size_t record = strtoul(text, &end, 10);
-		const char *equals;
+		const char *end, *equals;
 		size_t value;
+		uint64_t record;
 
-		if (record < 5 || record > length || *end != ' ' || text[record - 1] != '\n')
+		if (!digits(text, ' ', &record) || record < 5 || record > length ||
+		    text[record - 1] != '\n')
 			return false;
+		end = strchr(text, ' ');
 		equals = memchr(end, '=', (size_t)(text + record - end));
 		if (!equals)
 			return false;
@@ -189,8 +246,11 @@ static bool read_pax(const char *text, size_t length, struct archive_entry *entr
 			memcpy(place, equals + 1, value);
 			place[value] = '\0';
 		} else if (strncmp(end, " size=", 6) == 0) {
-			entry->size = strtoull(equals + 1, NULL, 10);
+			if (!digits(equals + 1, '\n', &entry->size))
+				return false;
 			*has_size = true;
+		} else if (strncmp(end, " GNU.sparse.", 12) == 0) {
+			entry->kind = 'S';
 		}
 		text += record;
 		length -= record;
@@ -213,10 +273,11 @@ static int read_about(struct archive *archive, char kind, uint64_t size,
 		return read_pax(text, (size_t)size, entry, has_size)
 			       ? 0
 			       : broken(ret_error, "a pax record is wrong");
+	if (kind == 'g') /* about all that follows: nothing that an image is made of */
+		return 0;
 	if (strlen(text) >= PATH_MAX)
 		return broken(ret_error, "a name in it is too long");
-	if (kind != 'g')
-		strcpy(kind == 'L' ? entry->path : entry->link, text);
+	strcpy(kind == 'L' ? entry->path : entry->link, text);
 	return 0;
 }
 
@@ -249,21 +310,31 @@ int archive_next(struct archive *archive, struct archive_entry *ret_entry, struc
 		if (length < 0)
 			return -E_INPUT;
 		if (length == 0 || (length == BLOCK && memcmp(&header, nothing, BLOCK) == 0))
-			return 0;
+			return drain(archive, ret_error);
 		if (length != BLOCK || !is_sound(&header) ||
 		    !number(header.size, sizeof(header.size), &size) ||
 		    !number(header.mode, sizeof(header.mode), &mode))
-			return broken(ret_error, "a header in it is wrong");
+			return archive->others ? packed_by_others(ret_error)
+					       : broken(ret_error, "a header in it is wrong");
 		if (++archive->entries > ARCHIVE_ENTRIES_MOST)
-			return broken(ret_error, "it has more than a million entries");
+			return broken(ret_error, ARCHIVE_TOO_MANY);
 		if (header.kind && strchr("xgLK", header.kind)) {
 			if (read_about(archive, header.kind, size, ret_entry, &has_size,
 				       ret_error) < 0)
 				return -E_INPUT;
 			continue;
 		}
+		/* In parts and elsewhere: what is told of it is not what it holds. */
+		if (ret_entry->kind == 'S' || header.kind == 'S')
+			return broken(ret_error, "a file in it is packed as a sparse one");
+		if (header.kind && !strchr(KINDS, header.kind))
+			return broken(ret_error, "an entry in it is of a kind that is not known");
 		take_names(&header, ret_entry);
 		ret_entry->kind = header.kind ? header.kind : '0';
+		/* As directories were written before they had a kind. */
+		if (ret_entry->kind == '0' && *ret_entry->path &&
+		    ret_entry->path[strlen(ret_entry->path) - 1] == '/')
+			ret_entry->kind = '5';
 		ret_entry->mode = (mode_t)mode & 0777;
 		if (!has_size)
 			ret_entry->size = size;

@@ -11,6 +11,7 @@
 /* What one archive may hold at most, once unpacked. */
 enum { ARCHIVE_ENTRIES_MOST = 1000000 };
 #define ARCHIVE_BYTES_MOST (UINT64_C(16) << 30)
+#define ARCHIVE_TOO_MANY   "it has more than a million entries"
 
 struct archive_entry {
 	char path[PATH_MAX], link[PATH_MAX]; /* as they are written */

@@ -5,48 +5,72 @@
 #include "image.h"
 #include "../../base/io.h"
 #include "../../base/path.h"
-#include "../../sys/kernel.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { MANIFEST_MOST = 4 << 20, INDEXES_MOST = 4 };
+enum { INDEXES_MOST = 4, ROOM_TRIES = 100, SETTLED_SECONDS = 2 };
 
 #define NO_CONFIG "{}"
 
-int image_room_make(const char *store, struct image_room *making, struct error **ret_error)
+/* 1: it is there and ours; 0: a sweep took it before there was a lock on it. */
+static int try_room(struct image_room *making)
 {
 	unsigned char random[6];
 	char text[13];
+	struct stat st;
 
-	*making = (struct image_room){.store = -1, .directory = -1};
-	making->store = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	randombytes_buf(random, sizeof(random));
 	sodium_bin2hex(text, sizeof(text), random, sizeof(random));
 	snprintf(making->name, sizeof(making->name), ".new-%s", text);
-	if (making->store < 0 || mkdirat(making->store, making->name, 0700) < 0)
-		return fail_errno(ret_error, E_ENGINE, errno, "making room for images in %s",
-				  store);
+	if (mkdirat(making->store, making->name, 0700) < 0)
+		return -1;
 	making->directory = openat(making->store, making->name,
 				   O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (making->directory < 0 || flock(making->directory, LOCK_EX) < 0)
-		return fail_errno(ret_error, E_ENGINE, errno, "making room for images in %s",
+	if (making->directory < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (flock(making->directory, LOCK_EX) < 0 || fstat(making->directory, &st) < 0)
+		return -1;
+	if (st.st_nlink == 0)
+		close_fd(&making->directory);
+	return st.st_nlink > 0;
+}
+
+int image_room_make(const char *store, struct image_room *making, struct error **ret_error)
+{
+	int r = 0;
+
+	*making = (struct image_room){.store = -1, .directory = -1};
+	making->store = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	for (int i = 0; i < ROOM_TRIES && r == 0 && making->store >= 0; i++)
+		r = try_room(making);
+	return r > 0 ? 0
+		     : fail_errno(ret_error, E_ENGINE, errno, "making room for images in %s",
 				  store);
-	return 0;
+}
+
+/* An image of many layers has more names than are removed at once: a layer as many as it may name,
+ * and as many directories above them. */
+static void remove_room(int store, const char *name)
+{
+	for (int i = 0; i < 2 * IMAGE_LAYERS_MOST && remove_tree(store, name) == -EFBIG; i++)
+		;
 }
 
 void image_room_done(struct image_room *making)
 {
 	if (*making->name && making->store >= 0)
-		(void)remove_tree(making->store, making->name);
+		remove_room(making->store, making->name);
 	close_fd(&making->directory);
 	close_fd(&making->store);
 }
@@ -55,16 +79,9 @@ void image_room_done(struct image_room *making)
 static int open_blob(int layout, const char *digest)
 {
 	char path[96];
-	struct stat st;
-	int fd;
 
 	snprintf(path, sizeof(path), "blobs/sha256/%s", digest);
-	fd = openat(layout, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
-		close_fd(&fd);
-		errno = EINVAL;
-	}
-	return fd;
+	return image_open_part(layout, path);
 }
 
 static int read_blob(int layout, const char *digest, char **ret_text, size_t *ret_length,
@@ -75,7 +92,7 @@ static int read_blob(int layout, const char *digest, char **ret_text, size_t *re
 	int r;
 
 	snprintf(path, sizeof(path), "blobs/sha256/%s", digest);
-	r = read_file(layout, path, MANIFEST_MOST, ret_text, ret_length);
+	r = image_read_part(layout, path, ret_text, ret_length);
 	if (r < 0)
 		return fail_errno(ret_error, E_INPUT, -r, "the image has no %s", path);
 	crypto_hash_sha256(hash, (unsigned char *)*ret_text, *ret_length);
@@ -94,7 +111,7 @@ static int find_manifest(int layout, char ret_digest[static 65],
 {
 	_cleanup_free_ char *text = NULL;
 	size_t length;
-	int r = read_file(layout, "index.json", MANIFEST_MOST, &text, &length);
+	int r = image_read_part(layout, "index.json", &text, &length);
 
 	if (r < 0)
 		return fail_errno(ret_error, E_INPUT, -r, "the image has no index.json");
@@ -121,8 +138,9 @@ static char *config_path(const char *store, const char *digest)
 	return path;
 }
 
-/* What has no configuration beside it is as good as not there: nobody knows its variables. */
-char *image_find(const char *store, const char *digest)
+/* One that is there already, whole. What has no configuration beside it is as good as not there:
+ * nobody knows its variables. */
+static char *find_image(const char *store, const char *digest)
 {
 	_cleanup_free_ char *config = config_path(store, digest);
 	struct stat st;
@@ -135,6 +153,31 @@ char *image_find(const char *store, const char *digest)
 		return path;
 	free(path);
 	return NULL;
+}
+
+char *image_known(const char *store, const char *name)
+{
+	_cleanup_free_ char *link = NULL;
+	char digest[65];
+	ssize_t length;
+
+	if (asprintf(&link, "%s/%s", store, name) < 0)
+		abort();
+	length = readlink(link, digest, sizeof(digest));
+	if (length != 64)
+		return NULL;
+	digest[64] = '\0';
+	return strspn(digest, "0123456789abcdef") == 64 ? find_image(store, digest) : NULL;
+}
+
+void image_remember(const char *store, const char *name, const char *root)
+{
+	_cleanup_free_ char *link = NULL;
+
+	if (asprintf(&link, "%s/%s", store, name) < 0)
+		abort();
+	(void)unlink(link); /* to what is no longer there */
+	(void)!symlink(path_last(root), link);
 }
 
 /* Kept as it is, when it was seen to be fit. */
@@ -173,7 +216,7 @@ int image_environment(const char *root, struct list *ret_environment, struct err
 	_cleanup_free_ char *store = strndup(root, (size_t)(digest - root)), *text = NULL,
 			    *path = config_path(store, digest);
 	size_t length;
-	int r = read_file(AT_FDCWD, path, MANIFEST_MOST, &text, &length);
+	int r = read_file(AT_FDCWD, path, IMAGE_TEXT_MOST, &text, &length);
 
 	return r < 0 ? fail_errno(ret_error, E_ENGINE, -r, "reading %s", path)
 		     : image_read_config(text, length, ret_environment, ret_error);
@@ -191,7 +234,7 @@ static int finish(struct image_room *making, const char *store, const char *dige
 		making->name[0] = '\0';
 	else if (errno != ENOTEMPTY && errno != EEXIST)
 		return fail_errno(ret_error, E_ENGINE, errno, "keeping the image %s", digest);
-	*ret_root = image_find(store, digest);
+	*ret_root = find_image(store, digest);
 	return *ret_root ? 0 : fail(ret_error, E_ENGINE, "the image %s is not there", digest);
 }
 
@@ -206,7 +249,7 @@ static int unpack_layout(int layout, const char *store, char **ret_root, struct 
 
 	if (r == 0 && !*digest)
 		r = fail(ret_error, E_INPUT, "the image's index.json is no index");
-	if (r == 0 && (*ret_root = image_find(store, digest))) {
+	if (r == 0 && (*ret_root = find_image(store, digest))) {
 		list_done(&manifest.layers);
 		return 0;
 	}
@@ -247,9 +290,7 @@ static int unpack_saved(int saved, const char *store, const char *digest, char *
 	if (r == 0)
 		r = image_room_make(store, &making, ret_error);
 	for (size_t i = 0; r == 0 && i < files.count; i++) {
-		_cleanup_close_ int layer =
-			sys_openat2(saved, files.items[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK,
-				    RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+		_cleanup_close_ int layer = image_open_part(saved, files.items[i]);
 
 		r = layer < 0 ? fail_errno(ret_error, E_INPUT, errno, "the image has no layer %s",
 					   files.items[i])
@@ -274,6 +315,26 @@ static int hash_file(int fd, char ret_digest[static 65], struct error **ret_erro
 	return r;
 }
 
+/* As long as nobody writes to it, which sets its ctime, an archive is what it was. */
+static void name_file(const struct stat *st, char ret_name[static NAME_MAX])
+{
+	snprintf(ret_name, NAME_MAX, "file-%jx-%jx-%jx-%jx.%lx-%jx.%lx", (uintmax_t)st->st_dev,
+		 (uintmax_t)st->st_ino, (uintmax_t)st->st_size, (uintmax_t)st->st_mtim.tv_sec,
+		 st->st_mtim.tv_nsec, (uintmax_t)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
+}
+
+/* Not of one that was written to just now: within a tick of the clock nobody could tell. */
+static bool is_settled(int fd, const struct stat *before)
+{
+	struct timespec now;
+	struct stat st;
+
+	return clock_gettime(CLOCK_REALTIME, &now) == 0 && fstat(fd, &st) == 0 &&
+	       st.st_ctim.tv_sec == before->st_ctim.tv_sec &&
+	       st.st_ctim.tv_nsec == before->st_ctim.tv_nsec &&
+	       st.st_ctim.tv_sec + SETTLED_SECONDS < now.tv_sec;
+}
+
 /* An archive holds a layout, or the tree itself. */
 static int unpack_archive(int fd, const char *store, char **ret_root, struct error **ret_error)
 {
@@ -283,7 +344,7 @@ static int unpack_archive(int fd, const char *store, char **ret_root, struct err
 
 	if ((r = hash_file(fd, digest, ret_error)) < 0)
 		return r;
-	if ((*ret_root = image_find(store, digest)))
+	if ((*ret_root = find_image(store, digest)))
 		return 0;
 	r = image_room_make(store, &making, ret_error);
 	if (r == 0)
@@ -296,6 +357,21 @@ static int unpack_archive(int fd, const char *store, char **ret_root, struct err
 		r = finish(&making, store, digest, NO_CONFIG, strlen(NO_CONFIG), ret_root,
 			   ret_error);
 	image_room_done(&making);
+	return r;
+}
+
+/* To read it each time takes longer than anything else of a start. */
+static int find_archive(int fd, const struct stat *st, const char *store, char **ret_root,
+			struct error **ret_error)
+{
+	char name[NAME_MAX];
+	int r = 0;
+
+	name_file(st, name);
+	*ret_root = image_known(store, name);
+	if (!*ret_root && (r = unpack_archive(fd, store, ret_root, ret_error)) == 0 &&
+	    is_settled(fd, st))
+		image_remember(store, name, *ret_root);
 	return r;
 }
 
@@ -314,7 +390,7 @@ int image_open(const char *path, const char *store, char **ret_root, struct erro
 		return fail_errno(ret_error, E_ENGINE, -r, "making %s", store);
 	image_sweep(store);
 	r = S_ISDIR(st.st_mode) ? unpack_layout(fd, store, ret_root, ret_error)
-				: unpack_archive(fd, store, ret_root, ret_error);
+				: find_archive(fd, &st, store, ret_root, ret_error);
 	if (r < 0)
 		error_wrap(ret_error, "the image %s", path);
 	return r;
@@ -333,7 +409,7 @@ void image_sweep(const char *store)
 			continue;
 		fd = openat(top, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-			(void)remove_tree(top, entry->d_name);
+			remove_room(top, entry->d_name);
 		close_fd(&fd);
 	}
 	if (list)

@@ -6,6 +6,8 @@
 #include "../../base/error.h"
 #include "../../base/list.h"
 
+enum { IMAGE_LAYERS_MOST = 256, IMAGE_TEXT_MOST = 4 << 20 };
+
 /* The directory of the unpacked image, below store; made where it is not there yet. Caller frees.
  */
 int image_open(const char *path, const char *store, char **ret_root, struct error **ret_error);
@@ -15,8 +17,10 @@ int image_fetch(const char *reference, const char *home, const char *store, char
 /* What its configuration has as variables, NAME=VALUE each, every name once. root: as image_open()
  * or image_fetch() gave it. */
 int image_environment(const char *root, struct list *ret_environment, struct error **ret_error);
-/* One that is there already, whole; NULL: it is not. Caller frees. */
-char *image_find(const char *store, const char *digest);
+/* The image that was made of what has this name, which is one of few words of ward's own; NULL: it
+ * is not known, or no longer there. Caller frees. */
+char *image_known(const char *store, const char *name);
+void image_remember(const char *store, const char *name, const char *root);
 /* A directory of the store for what is not finished, gone with whoever makes it. */
 struct image_room {
 	int store;
@@ -27,6 +31,12 @@ int image_room_make(const char *store, struct image_room *ret_room, struct error
 void image_room_done(struct image_room *room);
 /* Removes what was begun and never finished, by whoever was killed. */
 void image_sweep(const char *store);
+
+/* A file of an image that is not unpacked yet, by its path in there, from which no link leads out:
+ * whoever made it says what is opened. -1 and errno. */
+int image_open_part(int image, const char *path);
+/* All of a text; 0 or -errno. The caller frees. */
+int image_read_part(int image, const char *path, char **ret_text, size_t *ret_length);
 
 /* What an index or a manifest says: the digest (sha256, in hex) of the manifest for this machine,
  * or of each layer in order; whichever it is of. Reads any text. */

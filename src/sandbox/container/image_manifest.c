@@ -4,13 +4,39 @@
 #include "../../base/io.h"
 #include "../../sys/kernel.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { LAYERS_MOST = 256, TEXT_MOST = 4 << 20, VARIABLES_MOST = 512, VARIABLES_BYTES = 64 << 10 };
+enum { VARIABLES_MOST = 512, VARIABLES_BYTES = 64 << 10 };
+
+int image_open_part(int image, const char *path)
+{
+	struct stat st;
+	int fd = sys_openat2(image, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+			     RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+		close_fd(&fd);
+		errno = EINVAL;
+	}
+	return fd;
+}
+
+int image_read_part(int image, const char *path, char **ret_text, size_t *ret_length)
+{
+	_cleanup_close_ int fd = image_open_part(image, path);
+	char name[64];
+
+	if (fd < 0)
+		return -errno;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	return read_file(AT_FDCWD, name, IMAGE_TEXT_MOST, ret_text, ret_length);
+}
 
 static int wrong(json_t *object, struct error **ret_error, const char *why)
 {
@@ -73,7 +99,7 @@ int image_read_manifest(const char *text, size_t length, struct image_manifest *
 	if (json_is_array(manifests) && !*manifest.manifest)
 		return wrong(object, ret_error, "it has nothing for x86-64 Linux by sha256");
 	if (!json_is_array(manifests) && (!json_is_array(layers) || json_array_size(layers) == 0 ||
-					  json_array_size(layers) > LAYERS_MOST))
+					  json_array_size(layers) > IMAGE_LAYERS_MOST))
 		return wrong(object, ret_error, "it has no layers, or more than 256");
 	if (!*manifest.manifest && config && !digest_of(config))
 		return wrong(object, ret_error, "its configuration is not named by sha256");
@@ -84,10 +110,17 @@ int image_read_manifest(const char *text, size_t length, struct image_manifest *
 			const char *digest = digest_of(item);
 
 			if (!digest || !is_known_layer(item)) {
+				bool named = digest;
+
 				list_done(&manifest.layers);
-				return wrong(object, ret_error,
-					     "a layer is not named by sha256, or packed by "
-					     "something else than gzip");
+				wrong(object, ret_error,
+				      named ? "a layer is packed by zstd"
+					    : "a layer is not named by sha256");
+				return named ? error_hint(ret_error,
+							  "podman can take it in (podman pull "
+							  "oci:DIRECTORY); then name it by what "
+							  "that prints")
+					     : -E_INPUT;
 			}
 			list_add(&manifest.layers, digest);
 		}
@@ -101,16 +134,8 @@ int image_read_manifest(const char *text, size_t length, struct image_manifest *
 static char *load_text(int directory, const char *path, size_t *ret_length)
 {
 	char *text;
-	_cleanup_close_ int fd =
-		path ? sys_openat2(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK,
-				   RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)
-		     : -1;
-	char name[64];
 
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	if (fd < 0 || read_file(AT_FDCWD, name, TEXT_MOST, &text, ret_length) < 0)
-		return NULL;
-	return text;
+	return path && image_read_part(directory, path, &text, ret_length) == 0 ? text : NULL;
 }
 
 static json_t *load(int directory, const char *path)
@@ -142,10 +167,11 @@ int image_read_saved(int saved, struct list *ret_files, struct image_manifest *r
 	json_t *config = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL) : NULL,
 	       *digests = json_object_get(json_object_get(config, "rootfs"), "diff_ids");
 	size_t count = json_array_size(layers);
-	const char *why = json_array_size(list) != 1 ? "it holds more than one image"
-			  : count == 0 || count > LAYERS_MOST || json_array_size(digests) != count
-				  ? "it has no layers, or not those that it names"
-				  : NULL;
+	const char *why =
+		json_array_size(list) != 1 ? "it holds more than one image"
+		: count == 0 || count > IMAGE_LAYERS_MOST || json_array_size(digests) != count
+			? "it has no layers, or not those that it names"
+			: NULL;
 
 	for (size_t i = 0; i < count && !why; i++) {
 		const char *file = json_string_value(json_array_get(layers, i)),

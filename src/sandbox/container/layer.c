@@ -19,10 +19,24 @@
 #define WHITEOUT ".wh."
 #define OPAQUE	 ".wh..wh..opq"
 
+/* How many directories a name may lie in, and how much of it is told. */
+enum { DEEPEST = 256, TOLD = 200 };
+
+struct layer {
+	int root; /* of the image */
+	struct archive *archive;
+	unsigned made; /* directories that no entry is for */
+};
+
 static int leads_out(struct error **ret_error, const char *path)
 {
-	fail(ret_error, E_INPUT, "the image names '%.200s', which leads out of it", path);
+	fail(ret_error, E_INPUT, "the image names '%.*s', which leads out of it", TOLD, path);
 	return error_hint(ret_error, "it was not made by a tool for images: leave it alone");
+}
+
+static int cannot(struct error **ret_error, int errnum, const char *doing, const char *path)
+{
+	return fail_errno(ret_error, E_INPUT, errnum, "%s %.*s of the image", doing, TOLD, path);
 }
 
 /* The path without what says nothing. False for one that is absolute or leads up. */
@@ -57,29 +71,51 @@ static int open_in(int root, const char *path, uint64_t flags)
 			   RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
+/* Every directory of the path that is not there. */
+static int make_above(struct layer *layer, char *path)
+{
+	_cleanup_close_ int above = open_in(layer->root, ".", O_DIRECTORY);
+	unsigned depth = 0;
+
+	for (char *name = path, *slash; name; name = slash) {
+		int fd;
+
+		if (++depth > DEEPEST || layer->made >= ARCHIVE_ENTRIES_MOST) {
+			errno = depth > DEEPEST ? ENAMETOOLONG : E2BIG;
+			return -1;
+		}
+		slash = strchr(name, '/');
+		if (slash)
+			*slash = '\0';
+		fd = open_in(layer->root, path, O_DIRECTORY);
+		if (fd < 0 && errno == ENOENT && mkdirat(above, name, 0755) == 0) {
+			layer->made++;
+			fd = open_in(layer->root, path, O_DIRECTORY);
+		}
+		if (slash)
+			*slash++ = '/';
+		if (fd < 0)
+			return -1;
+		close_fd(&above);
+		above = fd;
+	}
+	return STEAL_FD(above);
+}
+
 /* The directory that the name lies in; what is missing above it is made. *ret_name: the last part,
  * in path. */
-static int open_above(int root, char *path, const char **ret_name)
+static int open_above(struct layer *layer, char *path, const char **ret_name)
 {
 	char *slash = strrchr(path, '/');
 	int fd;
 
 	*ret_name = slash ? slash + 1 : path;
 	if (!slash)
-		return open_in(root, ".", O_DIRECTORY);
+		return open_in(layer->root, ".", O_DIRECTORY);
 	*slash = '\0';
-	fd = open_in(root, path, O_DIRECTORY);
-	if (fd < 0 && errno == ENOENT) {
-		char above[PATH_MAX];
-		const char *name;
-		int directory;
-
-		strcpy(above, path);
-		directory = open_above(root, above, &name); /* as deep as a path has parts */
-		if (directory >= 0 && (mkdirat(directory, name, 0755) == 0 || errno == EEXIST))
-			fd = open_in(root, path, O_DIRECTORY);
-		close_fd(&directory);
-	}
+	fd = open_in(layer->root, path, O_DIRECTORY);
+	if (fd < 0 && errno == ENOENT)
+		fd = make_above(layer, path);
 	*slash = '/';
 	return fd;
 }
@@ -100,27 +136,24 @@ static int make_file(struct archive *archive, int directory, const char *name, m
 	int r;
 
 	if ((r = remove_name(directory, name)) < 0)
-		return fail_errno(ret_error, E_INPUT, -r, "replacing %s of the image", name);
+		return cannot(ret_error, -r, "replacing", name);
 	fd = openat(directory, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
-		return fail_errno(ret_error, E_INPUT, errno, "making %s of the image", name);
+		return cannot(ret_error, errno, "making", name);
 	while ((length = archive_read(archive, data, sizeof(data), ret_error)) > 0)
 		if ((r = write_all(fd, data, (size_t)length)) < 0)
-			return fail_errno(ret_error, E_INPUT, -r, "writing %s of the image", name);
+			return cannot(ret_error, -r, "writing", name);
 	if (length < 0)
 		return -E_INPUT;
-	return fchmod(fd, mode | S_IRUSR) < 0
-		       ? fail_errno(ret_error, E_INPUT, errno, "writing %s of the image", name)
-		       : 0;
+	return fchmod(fd, mode | S_IRUSR) < 0 ? cannot(ret_error, errno, "writing", name) : 0;
 }
 
-static int make_directory(int directory, const char *name, mode_t mode)
+static int make_directory(int root, const char *path, int directory, const char *name, mode_t mode)
 {
-	struct stat st;
+	_cleanup_close_ int there = open_in(root, path, O_DIRECTORY);
 
 	/* A link there is kept where it leads to a directory: layers are written so. */
-	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode) &&
-	    !S_ISLNK(st.st_mode) && unlinkat(directory, name, 0) < 0)
+	if (there < 0 && unlinkat(directory, name, 0) < 0 && errno != ENOENT)
 		return -errno;
 	if (mkdirat(directory, name, mode | 0700) < 0 && errno != EEXIST)
 		return -errno;
@@ -130,21 +163,27 @@ static int make_directory(int directory, const char *name, mode_t mode)
 static int make_link(int root, int directory, const char *name, const char *to)
 {
 	_cleanup_close_ int target = open_in(root, to, O_NOFOLLOW);
+	char path[PATH_MAX];
 	struct stat st;
-	char path[64];
+	ssize_t length;
 	int r;
 
 	if (target < 0 || fstat(target, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
 		return -EPERM;
 	if ((r = remove_name(directory, name)) < 0)
 		return r;
+	if (S_ISLNK(st.st_mode)) {
+		length = readlinkat(target, "", path, sizeof(path) - 1);
+		path[MAX(length, 0)] = '\0';
+		return length < 0 || symlinkat(path, directory, name) < 0 ? -errno : 0;
+	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", target);
 	return linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
-static int unpack_entry(struct archive *archive, int root, const struct archive_entry *entry,
+static int unpack_entry(struct layer *layer, const struct archive_entry *entry,
 			struct error **ret_error)
 {
 	char path[PATH_MAX], link[PATH_MAX];
@@ -154,17 +193,19 @@ static int unpack_entry(struct archive *archive, int root, const struct archive_
 
 	if (!clean(entry->path, path) || (entry->kind == '1' && !clean(entry->link, link)))
 		return leads_out(ret_error, entry->kind == '1' ? entry->link : entry->path);
-	if (!*path)
+	if (!*path || entry->kind == 'V')
 		return 0;
-	directory = open_above(root, path, &name);
+	directory = open_above(layer, path, &name);
+	if (directory < 0 && errno == E2BIG)
+		return fail(ret_error, E_INPUT, "the archive cannot be read: " ARCHIVE_TOO_MANY);
 	if (directory < 0)
-		return fail_errno(ret_error, E_INPUT, errno, "making %s of the image", path);
+		return cannot(ret_error, errno, "making", path);
 	switch (entry->kind) {
 	case '0':
 	case '7':
-		return make_file(archive, directory, name, entry->mode, ret_error);
+		return make_file(layer->archive, directory, name, entry->mode, ret_error);
 	case '1':
-		r = make_link(root, directory, name, link);
+		r = make_link(layer->root, directory, name, link);
 		break;
 	case '2':
 		r = remove_name(directory, name);
@@ -172,12 +213,12 @@ static int unpack_entry(struct archive *archive, int root, const struct archive_
 			r = -errno;
 		break;
 	case '5':
-		r = make_directory(directory, name, entry->mode);
+		r = make_directory(layer->root, path, directory, name, entry->mode);
 		break;
 	default: /* devices and pipes are nobody's to bring */
 		break;
 	}
-	return r < 0 ? fail_errno(ret_error, E_INPUT, -r, "making %s of the image", path) : 0;
+	return r < 0 ? cannot(ret_error, -r, "making", path) : 0;
 }
 
 static int empty_directory(int directory)
@@ -197,7 +238,8 @@ static int empty_directory(int directory)
 }
 
 /* What the layers below had, and this one says is gone. */
-static int apply_whiteout(int root, const struct archive_entry *entry, struct error **ret_error)
+static int apply_whiteout(struct layer *layer, const struct archive_entry *entry,
+			  struct error **ret_error)
 {
 	char path[PATH_MAX];
 	_cleanup_close_ int directory = -1;
@@ -206,15 +248,15 @@ static int apply_whiteout(int root, const struct archive_entry *entry, struct er
 
 	if (!clean(entry->path, path))
 		return leads_out(ret_error, entry->path);
-	directory = open_above(root, path, &name);
+	directory = open_above(layer, path, &name);
 	if (directory < 0)
-		return fail_errno(ret_error, E_INPUT, errno, "looking for %s of the image", path);
+		return cannot(ret_error, errno, "looking for", path);
 	if (strcmp(name, OPAQUE) == 0)
 		r = empty_directory(directory);
 	else if (name[strlen(WHITEOUT)] && strcmp(name + strlen(WHITEOUT), ".") != 0 &&
 		 strcmp(name + strlen(WHITEOUT), "..") != 0)
 		r = remove_name(directory, name + strlen(WHITEOUT));
-	return r < 0 ? fail_errno(ret_error, E_INPUT, -r, "removing %s of the image", path) : 0;
+	return r < 0 ? cannot(ret_error, -r, "removing", path) : 0;
 }
 
 static bool is_whiteout(const struct archive_entry *entry)
@@ -229,26 +271,26 @@ static int walk(int fd, int root, bool whiteouts, bool removing, const char *dig
 		struct error **ret_error)
 {
 	static struct archive_entry entry; /* too large for a comfortable stack */
-	struct archive *archive = archive_open(fd);
+	struct layer layer = {.root = root, .archive = archive_open(fd)};
 	char found[65];
 	int r;
 
-	while ((r = archive_next(archive, &entry, ret_error)) == 1) {
+	while ((r = archive_next(layer.archive, &entry, ret_error)) == 1) {
 		r = whiteouts && is_whiteout(&entry)
-			    ? removing ? apply_whiteout(root, &entry, ret_error) : 0
+			    ? removing ? apply_whiteout(&layer, &entry, ret_error) : 0
 		    : removing ? 0
-			       : unpack_entry(archive, root, &entry, ret_error);
+			       : unpack_entry(&layer, &entry, ret_error);
 		if (r < 0)
 			break;
 	}
 	if (r == 0)
-		r = archive_end(archive, found, ret_error);
+		r = archive_end(layer.archive, found, ret_error);
 	if (r == 0 && digest && strcmp(digest, found) != 0) {
 		fail(ret_error, E_INPUT, "a part of the image is not what its name says: it is %s",
 		     found);
 		r = error_hint(ret_error, "get the image again");
 	}
-	archive_free(archive);
+	archive_free(layer.archive);
 	return r;
 }
 

@@ -5,7 +5,6 @@
 #include "container.h"
 #include "image.h"
 #include "../../base/io.h"
-#include "../../base/path.h"
 #include "../../base/units.h"
 #include "../../sys/detach.h"
 #include "../../sys/kernel.h"
@@ -114,34 +113,8 @@ static const char *id_of(const char *said)
 	return strlen(id) == 64 && strspn(id, "0123456789abcdef") == 64 ? id : NULL;
 }
 
-/* One that was handed over before lies in the store under what it was made of. */
-static char *find_known(const char *store, const char *id)
-{
-	_cleanup_free_ char *link = NULL;
-	char digest[65];
-	ssize_t length;
-
-	if (asprintf(&link, "%s/id-%s", store, id) < 0)
-		abort();
-	length = readlink(link, digest, sizeof(digest));
-	if (length != 64 || strnlen(digest, 64) != 64)
-		return NULL;
-	digest[64] = '\0';
-	return id_of(digest) ? image_find(store, digest) : NULL;
-}
-
-static void keep_known(const char *store, const char *id, const char *root)
-{
-	_cleanup_free_ char *link = NULL;
-
-	if (asprintf(&link, "%s/id-%s", store, id) < 0)
-		abort();
-	(void)unlink(link); /* to what is no longer there */
-	(void)!symlink(path_last(root), link);
-}
-
-static int take_over(size_t tool, const char *program, const char *id, const char *home,
-		     const char *store, char **ret_root, struct error **ret_error)
+static int take_over(size_t tool, const char *program, const char *id, const char *known,
+		     const char *home, const char *store, char **ret_root, struct error **ret_error)
 {
 	const char *words[WORDS + 3] = {program};
 	_cleanup_free_ char *file = NULL;
@@ -163,7 +136,7 @@ static int take_over(size_t tool, const char *program, const char *id, const cha
 		r = image_open(file, store, ret_root, ret_error);
 	image_room_done(&room);
 	if (r == 0)
-		keep_known(store, id, *ret_root);
+		image_remember(store, known, *ret_root);
 	return r;
 }
 
@@ -171,7 +144,7 @@ int image_fetch(const char *reference, const char *home, const char *store, char
 		struct error **ret_error)
 {
 	_cleanup_free_ char *program = NULL;
-	char said[SAID];
+	char said[SAID], known[80];
 	const char *id;
 	size_t tool = 0;
 	int r;
@@ -198,6 +171,9 @@ int image_fetch(const char *reference, const char *home, const char *store, char
 	}
 	if ((r = make_directories(store, 0700)) < 0)
 		return fail_errno(ret_error, E_ENGINE, -r, "making %s", store);
-	*ret_root = find_known(store, id);
-	return *ret_root ? 0 : take_over(tool, program, id, home, store, ret_root, ret_error);
+	/* One that was handed over before is there. */
+	snprintf(known, sizeof(known), "id-%s", id);
+	*ret_root = image_known(store, known);
+	return *ret_root ? 0
+			 : take_over(tool, program, id, known, home, store, ret_root, ret_error);
 }

@@ -161,6 +161,10 @@ static int prepare_places(int root, struct failure *failure)
 {
 	int upper = open(UPPER, O_PATH | O_DIRECTORY | O_CLOEXEC), r = 0;
 
+	/* What the runtime mounts on, whatever is there: through a link runc makes the names of
+	 * /dev wherever in our own tree it leads, which may be the workspace. */
+	if (mkdirat(upper, "proc", 0755) < 0 || mkdirat(upper, "dev", 0755) < 0)
+		r = stage_fail(failure, "making", "/proc and /dev");
 	for (size_t i = 0; i < place_count && r == 0; i++)
 		if (prepare_place(root, upper, places[i].target, places[i].exact) < 0 &&
 		    places[i].vital)
@@ -201,6 +205,23 @@ static int make_name(int directory, const char *name, bool is_directory)
 	return 0;
 }
 
+/* Where a name is made. What is mounted already may be the workspace: nothing is made in that
+ * through a link of whoever made the root. */
+static int open_above(int top, const char *path)
+{
+	int above = sys_openat2(top, *path ? path + 1 : ".", O_PATH | O_DIRECTORY | O_CLOEXEC,
+				RESOLVE_IN_ROOT);
+	struct stat its, own;
+
+	if (above < 0 || fstat(above, &its) < 0 || fstat(top, &own) < 0)
+		close_fd(&above);
+	if (above < 0 || its.st_dev == own.st_dev)
+		return above;
+	close_fd(&above);
+	return sys_openat2(top, path + 1, O_PATH | O_DIRECTORY | O_CLOEXEC,
+			   RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+}
+
 /* The place itself, O_PATH, with all above it; links are followed as from inside. */
 static int open_place(int top, const char *path, bool is_directory)
 {
@@ -221,8 +242,7 @@ static int open_place(int top, const char *path, bool is_directory)
 
 			snprintf(last, sizeof(last), "%.*s", (int)(next - length - 1), name);
 			snprintf(partial, sizeof(partial), "%.*s", (int)length, path);
-			above = sys_openat2(top, length ? partial + 1 : ".",
-					    O_PATH | O_DIRECTORY | O_CLOEXEC, RESOLVE_IN_ROOT);
+			above = open_above(top, partial);
 			if (above < 0 || make_name(above, last, path[next] || is_directory) < 0) {
 				close_fd(&above);
 				return -1;
