@@ -17,7 +17,6 @@
 #include "../sys/kernel.h"
 
 #include <limits.h>
-#include <link.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -32,9 +31,6 @@
 #define NAMESPACES \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWNET)
 
-extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
-
-enum { FILL = 23 /* MADV_POPULATE_WRITE */ };
 enum { WORDS = CPU_SETSIZE / CHAR_BIT / sizeof(long) };
 
 /* What the midwife tells of init. */
@@ -141,22 +137,6 @@ BEFORE_THE_LIBRARY static void make(void)
 		raw(SYS_exit_group, 0, 0, 0, 0);
 }
 
-/* What the library's start relocates, page by page, at once: each page by itself is an exception,
- * and in a virtual machine these take longer than all else about it. */
-BEFORE_THE_LIBRARY static void fill_relocated(void)
-{
-	const char *file = (const char *)&__ehdr_start;
-	const ElfW(Phdr) *part = (const ElfW(Phdr) *)(file + __ehdr_start.e_phoff);
-
-	for (int i = 0; i < __ehdr_start.e_phnum; i++, part++)
-		if (part->p_type == PT_GNU_RELRO) {
-			unsigned long begin = (unsigned long)(file + part->p_vaddr) & ~4095ul,
-				      end = (unsigned long)(file + part->p_vaddr + part->p_memsz);
-
-			raw(SYS_madvise, (long)begin, (long)(end - begin), FILL, 0);
-		}
-}
-
 BEFORE_THE_LIBRARY __attribute__((used)) static void ahead_begin(long *stack_at_start)
 {
 	unsigned long all = ~0ul, mask = 0;
@@ -177,7 +157,6 @@ BEFORE_THE_LIBRARY __attribute__((used)) static void ahead_begin(long *stack_at_
 	else if (maker > 0)
 		raw(SYS_sched_setaffinity, maker, sizeof(ahead.others), (long)ahead.others, 0);
 	raw(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask));
-	fill_relocated();
 	ahead.maker = maker;
 	if (maker <= 0)
 		ahead.parent = 0;
@@ -288,8 +267,8 @@ pid_t ahead_wait(int *ret_pidfd)
 	return birth.pid > 0 ? birth.pid : -1;
 }
 
-/* Where we are, not where init is at work: to end takes a process as long as init for a tenth of the
- * walls, and init is waited for. */
+/* Where we are, not where init is at work: to end takes a process as long as init for a tenth of
+ * the walls, and init is waited for. */
 static void end(pid_t pid, int *fd)
 {
 	cpu_set_t here;
