@@ -23,7 +23,9 @@ SAME = [
 
 
 def shape(value):
-    """All that does not depend on when it was, how long it took and which number its processes had."""
+    """All that does not depend on when it was, how long it took, which number its processes had, and what others do in root's home."""
+    if isinstance(value, dict) and 'masks' in value:
+        value = {**value, 'masks': [path for path in value['masks'] if not path.startswith('/root/')]}
     if isinstance(value, dict):
         return {key: shape(inner) for key, inner in value.items() if key not in ('run', 'duration_ms', 'resources', 'time', 'first', 'last', 'pid')}
     return [shape(inner) for inner in value] if isinstance(value, list) else value

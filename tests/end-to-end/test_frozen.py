@@ -61,7 +61,7 @@ def test_a_program_that_owns_the_screen_stands_still_while_a_person_thinks(ward)
     shell = Terminal(ward)
     question(shell, f'{ward.binary} run -- python3 full.py', 'wants 203.0.113.9:80')
     assert stands_still(ward), 'it goes on behind the question'
-    answer(shell, 'n', 'ended with PermissionError and counts on: True')
+    answer(shell, 'n', 'ended with ConnectionRefusedError and counts on: True')
 
 
 def test_one_that_does_not_own_the_screen_goes_on(plain):
@@ -70,7 +70,7 @@ def test_one_that_does_not_own_the_screen_goes_on(plain):
     question(shell, f'{plain.binary} run -- python3 full.py', 'wants 203.0.113.9:80')
     before = counted(plain)
     assert wait_until(lambda: counted(plain) not in (before, ''))
-    answer(shell, 'n', 'ended with PermissionError')
+    answer(shell, 'n', 'ended with ConnectionRefusedError')
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_a_job_of_a_shell_inside_goes_on_as_a_job(plain):
     shell.type('sleep 300 &', 'INSIDE> ')
     question(shell, 'python3 full.py', 'wants 203.0.113.9:80')
     assert stands_still(plain)
-    answer(shell, 'n', 'ended with PermissionError and counts on: True')
+    answer(shell, 'n', 'ended with ConnectionRefusedError and counts on: True')
     shell.expect_exact('INSIDE> ')
     assert 'Stopped' not in shell.before
     shell.type('jobs', 'Running', 'sleep 300', 'INSIDE> ')
@@ -172,7 +172,7 @@ def count'''))
     question(shell, f'{plain.binary} run -- python3 full.py', 'wants 203.0.113.9:80')
     assert stands_still(plain)
     answer(shell, 'n', "state ['T']")
-    shell.expect_exact('ended with PermissionError and counts on: True')
+    shell.expect_exact('ended with ConnectionRefusedError and counts on: True')
 
 
 def test_the_keyboard_stops_it_as_before_after_a_question(plain):
@@ -189,7 +189,7 @@ def test_the_keyboard_stops_it_as_before_after_a_question(plain):
     shell.type('fg', 'full.py')
     shell.keyboard()
     shell.sendline('')
-    shell.expect_exact('ended with PermissionError and counts on: True')
+    shell.expect_exact('ended with ConnectionRefusedError and counts on: True')
 
 
 def test_nothing_is_left_when_ward_is_killed_at_the_question(plain):

@@ -16,6 +16,7 @@ KEYS = {'ANTHROPIC_API_KEY': 'a', 'OPENAI_API_KEY': 'o', 'GEMINI_API_KEY': 'g', 
 LOGINS = {'claude': '.claude/.credentials.json', 'codex': '.codex/auth.json', 'gemini': '.gemini/oauth_creds.json',
           'opencode': '.local/share/opencode/auth.json'}
 REFUSED = 'PermissionError: Permission denied'
+NOT_CONNECTED = 'ConnectionRefusedError: Connection refused'
 SECRETS = ['.ssh/id_ed25519', '.config/gh/hosts.yml', '.local/share/keyrings/login', '.aws/credentials', '.netrc']
 
 
@@ -79,7 +80,7 @@ def test_an_agent_has_its_own_and_nothing_else(agents, api, name, logged_in):
     assert len(runs) >= 4 and set(runs.values()) == {REFUSED}, runs
     assert told['profile'] == REFUSED and told['secrets'] == {secret: REFUSED for secret in SECRETS}
     assert not logged_in or told['other login'] == REFUSED
-    assert told['api'] == 'model' and told['elsewhere'] == REFUSED
+    assert told['api'] == 'model' and told['elsewhere'] == NOT_CONNECTED
     assert not api.dns.asked('web.example')
     own = {'claude': 'a', 'codex': 'o', 'gemini': 'g', 'opencode': 'c'}[name]
     assert told['key'] == {agent: own if agent == name else None for agent in AGENTS}
@@ -343,7 +344,7 @@ def test_the_profile_is_not_taken_against_what_was_said(agents, api, flags, poli
     done = agents('run', *flags, '--', 'sh', '-c', 'exit 0')
     done = agents('run', *flags, '--', 'claude')
     assert 'runs with the profile' not in done.err and ('--profile claude' in done.err) == bool(policy), done
-    assert 'PermissionError' in done.err or json.loads(done.out)['api'] == REFUSED, done
+    assert 'PermissionError' in done.err or json.loads(done.out)['api'] == NOT_CONNECTED, done
 
 
 def test_what_is_only_called_so_has_no_login(agents, api):
@@ -358,13 +359,13 @@ def test_what_is_only_called_so_has_no_login(agents, api):
 def test_a_rule_still_holds(agents, api):
     agents.file(agents.home / '.config/ward/ward.yaml', 'sandbox: {files: {read_only: [~/.claude/projects]}, network: {deny: [api.anthropic.com]}}\n', 0o600)
     told = contained(agents, 'claude')
-    assert told['api'] == REFUSED and told['history'] == REFUSED, told
+    assert told['api'] == NOT_CONNECTED and told['history'] == REFUSED, told
 
 
 def test_an_untrusted_project_does_not_widen_a_profile(agents, api):
     agents.file('.ward.yaml', 'profiles: {claude: {files: {make: [~/.bashrc], write: [~/.claude]}, network: {allow: [web.example]}}}\n')
     told = contained(agents, 'claude')
-    assert told['profile'] == REFUSED and told['elsewhere'] == REFUSED and told['runs settings.json'] == REFUSED
+    assert told['profile'] == REFUSED and told['elsewhere'] == NOT_CONNECTED and told['runs settings.json'] == REFUSED
 
 
 def test_sandboxes_of_its_tools_say_what_is_missing(agents, api):

@@ -4,6 +4,7 @@ something outside to attack."""
 
 import concurrent.futures
 import contextlib
+import errno
 import os
 import pathlib
 import pwd
@@ -67,7 +68,14 @@ class Place:
             if not directory.exists():
                 directory.mkdir()
                 self.give(directory)
-        path.write_text(text)
+        for attempt in range(100):
+            try:
+                path.write_text(text)
+                break
+            except OSError as error:
+                if error.errno != errno.ETXTBSY or attempt == 99:  # somebody starts it in this moment
+                    raise
+                time.sleep(0.05)
         path.chmod(mode)
         self.give(path)
         return path
