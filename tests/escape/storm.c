@@ -75,12 +75,30 @@ static void connect_by_name(unsigned *seed, int fd)
 	freeaddrinfo(found);
 }
 
+enum { PATHS = 1000 };
+
+static void name_path(struct sockaddr_un *path, int number)
+{
+	snprintf(path->sun_path, sizeof(path->sun_path), "/tmp/s%d", number);
+}
+
+/* Where /tmp is the machine's they would stay. */
+static void remove_paths(void)
+{
+	struct sockaddr_un path;
+
+	for (int i = 0; i < PATHS; i++) {
+		name_path(&path, i);
+		unlink(path.sun_path);
+	}
+}
+
 static void try_unix(unsigned *seed, int number)
 {
 	struct sockaddr_un path = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
-	snprintf(path.sun_path, sizeof(path.sun_path), "/tmp/s%d", any(seed, 1000));
+	name_path(&path, any(seed, PATHS));
 	if (any(seed, 2) == 0)
 		connect(fd, (struct sockaddr *)&path, sizeof(path));
 	else if (bind(fd, (struct sockaddr *)&path, sizeof(path)) == 0)
@@ -215,6 +233,7 @@ int main(int argc, char **argv)
 		}
 	while (wait(NULL) > 0)
 		;
+	remove_paths();
 	printf("over\n");
 	return 0;
 }

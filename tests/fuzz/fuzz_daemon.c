@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What clients send to the daemon, as it is read and dispatched, by either socket. No process is
  * started: as many are at work as may be. */
+#include "../../src/base/io.h"
 #include "../../src/serve/daemon_parts.h"
 
 #include <fcntl.h>
@@ -13,14 +14,20 @@
 static struct daemon_options options;
 static struct daemon the_daemon;
 
+static char state[] = "/tmp/fuzz-daemon-XXXXXX";
+
+static void remove_state(void)
+{
+	(void)remove_tree(AT_FDCWD, state);
+}
+
 static void set_up(void)
 {
-	static char state[] = "/tmp/fuzz-daemon-XXXXXX";
-
 	if (the_daemon.state)
 		return;
 	if (!mkdtemp(state))
 		abort();
+	atexit(remove_state);
 	options.state = state;
 	the_daemon.options = &options;
 	the_daemon.state = state;

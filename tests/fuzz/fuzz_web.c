@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests to the inbox, from strangers and from one who is logged in. Lines: method, path, query,
  * then headers by a letter each, then the body. */
+#include "../../src/base/io.h"
 #include "../../src/web/door.h"
 #include "../../src/web/stream.h"
 #include "../../src/web/web.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,11 @@
 static struct web *web;
 static char state[] = "/tmp/fuzz-web-XXXXXX";
 static char cookie[sizeof(SESSION_COOKIE) + SESSION_COOKIE_TEXT], token[SECRET_HASH_TEXT];
+
+static void remove_state(void)
+{
+	(void)remove_tree(AT_FDCWD, state);
+}
 
 static void set_up(void)
 {
@@ -21,6 +28,7 @@ static void set_up(void)
 		return;
 	if (!mkdtemp(state))
 		abort();
+	atexit(remove_state);
 	list_add(&hosts, "h");
 	strcpy(cookie, SESSION_COOKIE "=");
 	if (web_open(state, "/nowhere/ward", &hosts, &web, NULL) < 0 ||
