@@ -269,9 +269,13 @@ extern const char rule_guarded[], rule_index[], rule_native[];
 /* Why no link may come to lie at the path, NULL: it may. target: what it says, NULL where it was
  * there. */
 const char *link_rule(struct observer *observer, const char *path, const char *target);
-/* Why what has this mode may not be moved: a link, or a directory that holds one, or that says
- * where the files of a repository lie. */
+/* Why what has this mode may not be moved, or get a second name: a link, or a directory that holds
+ * one, or that says where the files of a repository lie. */
 const char *moved_rule(struct observer *observer, mode_t mode, const char *from, const char *to);
+/* What a rename may do where one of its ends is guarded. 0: go on; 1: by a checked copy; -1:
+ * refused. */
+int judge_move(const struct observer *observer, const struct spot *from, enum guard source,
+	       const struct spot *to, enum guard target, unsigned flags);
 /* The name, about to be made, is one of two that make a directory a repository, and the other is
  * there. True if that may not be, and the call is answered. */
 bool may_not_become_repository(struct observer *observer, const struct seccomp_notif *call,

@@ -23,10 +23,6 @@
 const char rule_guarded[] = "protected: a name that runs programs outside the sandbox";
 const char rule_index[] =
 	"protected: git follows what it says, and replaces it by a file beside it";
-static const char rule_inside[] = "protected: a link to where no name is guarded";
-static const char rule_repository[] =
-	"protected: a link in a repository, by which git would write elsewhere";
-static const char rule_worktree[] = "protected: a repository says that its files lie there";
 
 static bool is_mount_point(const struct spot *spot)
 {
@@ -181,30 +177,6 @@ static int make(const struct seccomp_notif *call, const struct trap *trap, int p
 	r = r < 0 ? -errno : 0;
 	umask(before);
 	return r;
-}
-
-/* Git opens its own files, to write to them, without asking whether one is a link: what a person
- * commits, fetches or packs would be written to where it leads, in words that a command chose. So a
- * link in a repository leads to what lies below it there, and what was filled elsewhere stays
- * there. */
-static bool brings_links(const struct observer *observer, const char *from, const char *to)
-{
-	return hold_is_in_repository(observer, to, /* itself= */ false) &&
-	       !hold_is_in_repository(observer, from, /* itself= */ true);
-}
-
-const char *link_rule(struct observer *observer, const char *path, const char *target)
-{
-	if (permit_refuses_link(observer, path))
-		return rule_guarded;
-	if (!hold_guards(observer, path))
-		return NULL;
-	if (target && guard_leads_inside(target))
-		return rule_inside;
-	if (target && hold_leads_out(target) &&
-	    hold_is_in_repository(observer, path, /* itself= */ false))
-		return rule_repository;
-	return worktrees_refuse(observer, path, NULL) ? rule_worktree : NULL;
 }
 
 static void serve_make(struct observer *observer, const struct seccomp_notif *call,
@@ -393,74 +365,6 @@ static void serve_remove(struct observer *observer, const struct seccomp_notif *
 								   : 0);
 }
 
-/* A file of such a name holds nothing; one that is called .git or hooks says where something lies.
- */
-bool is_no_holder(const char *name)
-{
-	return !guard_is(name, ".git") && !guard_is(name, "hooks");
-}
-
-const char *moved_rule(struct observer *observer, mode_t mode, const char *from, const char *to)
-{
-	if ((S_ISLNK(mode) || S_ISDIR(mode)) && brings_links(observer, from, to))
-		return rule_repository;
-	if (S_ISLNK(mode))
-		return link_rule(observer, to, /* target= */ NULL);
-	if (!S_ISDIR(mode))
-		return NULL;
-	return worktrees_are_said_in(observer, from) || worktrees_refuse(observer, to, from)
-		       ? rule_worktree
-		       : NULL;
-}
-
-/* What a rename may do where one of its ends is guarded. 0: go on; 1: by a checked copy; -1:
- * refused. */
-static int judge_rename(const struct observer *observer, const struct spot *from, enum guard source,
-			const struct spot *to, enum guard target, unsigned flags)
-{
-	bool directory = S_ISDIR(from->st.st_mode);
-	bool ours = hold_is_ours(observer, from->path);
-
-	if (source <= GUARD_FREE && target <= GUARD_FREE)
-		return 0;
-	if (flags & RENAME_EXCHANGE) /* each end is the other's */
-		return source <= GUARD_OPEN && source != GUARD_HOLDER && target <= GUARD_OPEN &&
-				       target != GUARD_HOLDER
-			       ? 0
-			       : -1;
-	if (target == GUARD_CONFIG || target == GUARD_INDEX) {
-		char beside[PATH_MAX];
-
-		strcpy(beside, to->path);
-		strcpy(strrchr(beside, '/') + 1, from->name);
-		return source == GUARD_KEPT || source == GUARD_FREE
-			       ? (S_ISREG(from->st.st_mode) && strcmp(beside, from->path) == 0 ? 1
-											       : -1)
-			       : -1;
-	}
-	if (target == GUARD_CLOSED || target == GUARD_LATER)
-		return -1;
-	if (target == GUARD_HOLDER) { /* a repository of our own may get another place */
-		if (!directory && !S_ISLNK(from->st.st_mode) && is_no_holder(to->name) &&
-		    source != GUARD_HOLDER)
-			return to->exists && S_ISDIR(to->st.st_mode) ? -1 : 0;
-		/* A file that says where one lies is looked at where it was written. */
-		return directory && source == GUARD_HOLDER && ours &&
-				       hold_may_move(observer, from->path, to->path)
-			       ? 0
-			       : -1;
-	}
-	if (source == GUARD_HOLDER && !directory && is_no_holder(from->name))
-		return 0;
-	if (source == GUARD_CLOSED || source == GUARD_CONFIG || source == GUARD_LATER ||
-	    source == GUARD_HOLDER)
-		return ours && (!directory || target != GUARD_KEPT) ? 0 : -1;
-	/* A directory that was filled elsewhere may hold anything. */
-	if (directory && !hold_may_move(observer, from->path, to->path))
-		return -1;
-	return 0;
-}
-
 /* Whether what a person granted may get another place: it must not be that more can be done to it
  * there, or for longer. For those that may not it is as with two mounts, and programs copy. */
 static bool may_be_moved(const struct observer *observer, const struct spot *from,
@@ -612,7 +516,7 @@ static void serve_rename(struct observer *observer, const struct seccomp_notif *
 			    holds_denied(observer, from.path) ? from.path : to.path);
 		return;
 	}
-	r = judge_rename(observer, &from, source, &to, target, flags);
+	r = judge_move(observer, &from, source, &to, target, flags);
 	if (S_ISDIR(from.st.st_mode) &&
 	    (hold_closes_below(observer, to.path) ||
 	     (to.granted && permit_refuses_directory(observer, to.path))))
@@ -788,9 +692,7 @@ static void serve_link(struct observer *observer, const struct seccomp_notif *ca
 	source = hold_judge(observer, found.path);
 	if (S_ISLNK(found.st.st_mode)) {
 		locked = worktrees_lock(observer, /* alone= */ false);
-		refused = brings_links(observer, found.path, spot.path)
-				  ? rule_repository
-				  : link_rule(observer, spot.path, /* target= */ NULL);
+		refused = moved_rule(observer, S_IFLNK, found.path, spot.path);
 	}
 	if (refused || target >= GUARD_INDEX || target == GUARD_HOLDER) {
 		refuse_guarded(observer, call, trap, spot.path, refused);
