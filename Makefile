@@ -75,9 +75,9 @@ export COUNT
 # On the sanitized build `make test` runs the unit tests, the attacks but for those on containers, the kept fuzz inputs, and of the tests through the real program
 # those of what reads foreign input, of the supervisor with all that it does for a program, and of what serves several at once. Left
 # to `make asan`, which runs everything, are files in which the programs of others do most of the work (browsers, package managers,
-# container runtimes, shells), and files about what a policy or an answer means, and what is printed, which is mostly gone through by the unit tests
+# container runtimes, shells; hostile images are among the kept fuzz inputs), and files about what a policy or an answer means, and what is printed, which is mostly gone through by the unit tests
 # and the other files. A new file runs on both builds.
-OTHERS_WORK = completion container container_network container_references container_runsc hook_conversations hook_packages \
+OTHERS_WORK = completion container container_images container_network container_references container_runsc hook_conversations hook_packages \
 	hook_recorded in_containers languages launcher mcp_clients mcp_story network_packages network_programs notify_desktop \
 	opencode profiles programs programs_in_place story terminal_jobs tools_data web_answers web_inbox web_pages web_text \
 	world worktrees
