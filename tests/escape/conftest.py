@@ -43,6 +43,18 @@ def pytest_collection_modifyitems(items):
     longest.first(items, "grants", "container_runsc", "guard", "handed", "container")
 
 
+def write_anew(path, text, seconds=PATIENCE):
+    """The same file, whoever may be starting it as a program in this moment."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return path.write_text(text)
+        except OSError as error:
+            if error.errno != errno.ETXTBSY or time.monotonic() > end:
+                raise
+        time.sleep(0.001)
+
+
 class Place:
     """What one test attacks from and attacks. Everything in it belongs to the identity."""
 
@@ -68,14 +80,7 @@ class Place:
             if not directory.exists():
                 directory.mkdir()
                 self.give(directory)
-        for attempt in range(100):
-            try:
-                path.write_text(text)
-                break
-            except OSError as error:
-                if error.errno != errno.ETXTBSY or attempt == 99:  # somebody starts it in this moment
-                    raise
-                time.sleep(0.05)
+        write_anew(path, text)
         path.chmod(mode)
         self.give(path)
         return path

@@ -18,7 +18,7 @@ import time
 
 import pytest
 
-from conftest import NAMESPACES, PATIENCE, SUCCEEDED, REFUSED, ended, wait_until
+from conftest import NAMESPACES, PATIENCE, REFUSED, SUCCEEDED, ended, wait_until, write_anew
 
 # All that keeps a command from the files of whoever runs it.
 FILES = (NAMESPACES, "landlock", "seccomp", "masks", "readonly", "tmp", "proc", "run", "guard")
@@ -427,7 +427,7 @@ class Targets:
         self.listen(self.reached.set)
         os.truncate(self.at / "log", 0)
         if (self.at / "tool").read_bytes().startswith(b"#!"):
-            (self.at / "tool").write_text("#!/bin/sh\ntouch out/ran\n")
+            write_anew(self.at / "tool", "#!/bin/sh\ntouch out/ran\n")
         else:
             self.place.copy("/usr/bin/touch", self.at / "new").rename(self.at / "tool")
 
