@@ -175,7 +175,7 @@ def test_a_worktree_made_inside_is_used_outside_while_the_run_goes_on(plain):
 
 def test_a_file_that_says_where_a_repository_lies_is_made_as_asked(ward):
     script = """
-import os, stat
+import os, stat, sys
 os.umask(0o027)
 os.mkdir('place')
 fd = os.open('place/.git', os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o466)
@@ -184,14 +184,16 @@ os.write(fd, b'x' * 100)
 os.close(fd)
 try:
     os.open('place/.git', os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    sys.exit('it was made twice')
 except FileExistsError:
     pass
 os.chmod('place/.git', 0o600)
 fd = os.open('place/.git', os.O_RDWR | os.O_APPEND)
 assert os.read(fd, 200) == b'x' * 100
 try:
-    while True:
+    for _ in range(100):
         os.write(fd, b'y' * 4096)
+    sys.exit('it may grow')
 except OSError as error:
     assert error.errno in (28, 122), error
 os.close(fd)
