@@ -180,8 +180,8 @@ int stage_finish(const struct finish *finish, struct build_report *report)
 	landlock.records_end = finish->records_end;
 	landlock.terminal = report->terminal;
 	landlock.no_network = finish->no_network;
+	stage_ask_landlock(rung);
 	if (stage_limits(sandbox, rung->walls, failure) < 0 ||
-	    build_landlock(&landlock, finish->trees, finish->caches, failure) < 0 ||
 	    stage_privileges(rung->walls, failure) < 0 || check_rung(sandbox, rung, failure) < 0)
 		return -1;
 	/* As the command will be, not as root of the namespace: a masked directory is closed to it.
@@ -190,8 +190,9 @@ int stage_finish(const struct finish *finish, struct build_report *report)
 		return stage_fail(failure, "starting in", sandbox->cwd);
 	report->tasks = open_tasks(rung);
 	if (stage_filter(sandbox, rung, finish->no_network, finish->pass, &report->listener,
-			 failure) < 0)
+			 failure) < 0 ||
+	    build_landlock(&landlock, finish->trees, finish->caches, failure) < 0)
 		return -1;
 	/* Notification may have been lost last. */
-	return check_rung(sandbox, rung, failure) < 0 ? -1 : stage_names(rung, failure);
+	return check_rung(sandbox, rung, failure);
 }

@@ -46,7 +46,6 @@ void ladder_lose(unsigned walls);
 struct rung {
 	unsigned walls, lost;
 	int abi;
-	bool cutting_left; /* by Landlock, to the supervisor */
 };
 struct rung ladder_last(void);
 void ladder_stood(struct rung rung);

@@ -12,7 +12,10 @@
  *   handled: that is asked for at an exec alone.
  * - Cutting, without an fd that can write. Mounts refuse it outside, and what a file of the host
  *   that was handed in could be led to is never let go on: the supervisor cuts, on the object that
- *   it looked at; where there is none, the filter refuses it. */
+ *   it looked at. Where there is none, Landlock is asked.
+ *
+ * It comes behind the filter, because whether there is a supervisor is known last, and in one
+ * layer, because each further one costs every open a twentieth. */
 #include "ladder.h"
 #include "stage.h"
 #include "../sys/kernel.h"
@@ -21,7 +24,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 
 #define READ_ONLY (LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_READ_DIR)
@@ -30,6 +32,9 @@
 	(CHANGE | LANDLOCK_REMOVE_DIR | LANDLOCK_REMOVE_FILE | LANDLOCK_MAKE_DIR |         \
 	 LANDLOCK_MAKE_REG | LANDLOCK_MAKE_SOCK | LANDLOCK_MAKE_FIFO | LANDLOCK_MAKE_SYM | \
 	 LANDLOCK_REFER)
+#define NAMES                                                                              \
+	(LANDLOCK_MAKE_CHAR | LANDLOCK_MAKE_DIR | LANDLOCK_MAKE_REG | LANDLOCK_MAKE_SOCK | \
+	 LANDLOCK_MAKE_FIFO | LANDLOCK_MAKE_BLOCK | LANDLOCK_MAKE_SYM)
 #define OF_FILES                                                                           \
 	(LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE | \
 	 LANDLOCK_IOCTL_DEV)
@@ -70,7 +75,6 @@ static const struct {
 	{LANDLOCK_SIGNALS, 0, 0, LANDLOCK_SCOPE_ABSTRACT | LANDLOCK_SCOPE_SIGNAL},
 };
 
-/* Asked before the last of them is known to stand. */
 static bool is_behind_mounts(unsigned walls)
 {
 	const unsigned instead = WALL_BIT(WALL_MOUNT_NAMESPACE) | WALL_BIT(WALL_READ_ONLY) |
@@ -78,6 +82,17 @@ static bool is_behind_mounts(unsigned walls)
 				 WALL_BIT(WALL_NOTIFY);
 
 	return (walls & instead) == instead;
+}
+
+/* Where names are guarded only the supervisor makes them, but for sockets in what is the sandbox's
+ * own. A call that goes on after its look is read again by the kernel: whatever it says by then, it
+ * makes none. */
+static uint64_t own_rights(unsigned walls)
+{
+	const unsigned guarded =
+		WALL_BIT(WALL_SECCOMP) | WALL_BIT(WALL_NOTIFY) | WALL_BIT(WALL_GUARD);
+
+	return (walls & guarded) == guarded ? OWN & ~(uint64_t)NAMES : OWN;
 }
 
 static int allow(int ruleset, int fd, const char *path, uint64_t rights, uint64_t known,
@@ -98,14 +113,16 @@ static int allow(int ruleset, int fd, const char *path, uint64_t rights, uint64_
 static int allow_paths(int ruleset, unsigned walls, uint64_t known, struct failure *failure)
 {
 	for (size_t i = 0; i < ELEMENTS(landlock_paths); i++) {
+		uint64_t rights = landlock_paths[i].rights;
 		int fd, r;
 
 		if (landlock_paths[i].only_with != WALL_COUNT &&
 		    !(walls & WALL_BIT(landlock_paths[i].only_with)))
 			continue;
+		if (rights == OWN)
+			rights = own_rights(walls) | LANDLOCK_MAKE_SOCK;
 		fd = open(landlock_paths[i].path, O_PATH | O_CLOEXEC);
-		r = allow(ruleset, fd, landlock_paths[i].path, landlock_paths[i].rights, known,
-			  failure);
+		r = allow(ruleset, fd, landlock_paths[i].path, rights, known, failure);
 		close_fd(&fd);
 		if (r < 0)
 			return -1;
@@ -114,7 +131,8 @@ static int allow_paths(int ruleset, unsigned walls, uint64_t known, struct failu
 }
 
 /* What is not any more what it was when the list was made stays closed. */
-static int allow_record(int ruleset, const char *text, uint64_t known, struct failure *failure)
+static int allow_record(int ruleset, const char *text, unsigned walls, uint64_t known,
+			struct failure *failure)
 {
 	char *next;
 	dev_t device = (dev_t)strtoull(text + 2, &next, 10);
@@ -124,14 +142,17 @@ static int allow_record(int ruleset, const char *text, uint64_t known, struct fa
 	    r = 0;
 	struct stat st;
 
-	/* Inside another ward openat2 is not there; there links on the way are held by the inode
-	 * alone. */
+	/* Behind a filter of ward's openat2 is not there; there links on the way are held by the
+	 * inode alone. */
 	if (fd < 0 && errno == ENOSYS)
 		fd = open(next + 1, O_PATH | O_CLOEXEC | O_NOFOLLOW);
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == device && st.st_ino == inode)
 		for (size_t i = 0; i < ELEMENTS(kinds); i++)
 			if (kinds[i].kind == text[0])
-				r = allow(ruleset, fd, next + 1, kinds[i].rights, known, failure);
+				r = allow(ruleset, fd, next + 1,
+					  kinds[i].rights == OWN ? own_rights(walls)
+								 : kinds[i].rights,
+					  known, failure);
 	close_fd(&fd);
 	return r;
 }
@@ -154,96 +175,80 @@ static int allow_terminal(int ruleset, int master, uint64_t known, struct failur
 	return r;
 }
 
-int stage_landlock(const struct landlock_ground *ground, struct failure *failure)
+/* The rights that are taken from all that no rule gives them back to. */
+static struct landlock_ruleset handled(const struct rung *rung, bool no_network)
 {
-	const struct sandbox *sandbox = ground->sandbox;
-	struct rung *rung = ground->rung;
 	struct landlock_ruleset attr = {0};
-	bool alone = rung->lost & WALL_BIT(WALL_MOUNT_NAMESPACE);
-	int ruleset, r = 0;
 
-	/* First, because Landlock wants it of whoever has no capability. */
-	if (rung->walls & WALL_BIT(WALL_NO_NEW_PRIVILEGES) &&
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return stage_fail(failure, "setting", "no_new_privs");
-	if (!(rung->walls & WALL_BIT(WALL_LANDLOCK)))
-		return 0;
-	rung->abi = sys_landlock_abi();
-	if (rung->abi == 0) {
-		rung->walls &= ~WALL_BIT(WALL_LANDLOCK);
-		rung->lost |= WALL_BIT(WALL_LANDLOCK);
-		return 0;
-	}
 	for (size_t i = 0; i < ELEMENTS(abis); i++) {
 		if (rung->abi < abis[i].since)
 			continue;
 		attr.fs |= abis[i].fs;
 		attr.scoped |= abis[i].scoped;
 		/* Only where no namespace is the network's wall: inside one, loopback is free. */
-		if (ground->no_network)
+		if (no_network)
 			attr.net |= abis[i].net;
 	}
-	rung->cutting_left = is_behind_mounts(rung->walls);
-	if (rung->cutting_left)
+	if (is_behind_mounts(rung->walls))
 		attr.fs &= ~(uint64_t)LEFT_TO_MOUNTS;
+	return attr;
+}
+
+/* The trees are known by the fds that were held since they were looked at. */
+static int allow_trees(int ruleset, const struct landlock_ground *ground, uint64_t known,
+		       struct failure *failure)
+{
+	const struct sandbox *sandbox = ground->sandbox;
+	uint64_t rights = own_rights(ground->rung->walls);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sandbox->writable->count; i++)
+		r = allow(ruleset, ground->trees[i].tree, sandbox->writable->items[i], rights,
+			  known, failure);
+	for (size_t i = 0; r == 0 && i < sandbox->caches->count && i < CACHES_MOST; i++)
+		if (ground->caches->standing >> i & 1 && !sandbox->caches_read_only)
+			r = allow(ruleset, ground->caches->trees[i], sandbox->caches->items[i],
+				  rights, known, failure);
+	return r;
+}
+
+void stage_ask_landlock(struct rung *rung)
+{
+	if (!(rung->walls & WALL_BIT(WALL_LANDLOCK)))
+		return;
+	rung->abi = sys_landlock_abi();
+	if (rung->abi > 0)
+		return;
+	rung->walls &= ~WALL_BIT(WALL_LANDLOCK);
+	rung->lost |= WALL_BIT(WALL_LANDLOCK);
+}
+
+int stage_landlock(const struct landlock_ground *ground, struct failure *failure)
+{
+	const struct rung *rung = ground->rung;
+	const struct landlock_ruleset attr = handled(rung, ground->no_network);
+	int ruleset, r = 0;
+
+	if (!(rung->walls & WALL_BIT(WALL_LANDLOCK)))
+		return 0;
 	/* Kernels refuse a structure that is longer than they know only where the rest is not zero.
 	 */
 	ruleset = sys_landlock_create(&attr, sizeof(attr));
 	if (ruleset < 0)
 		return stage_fail(failure, "making", "the Landlock ruleset");
-	if (alone) {
+	if (rung->lost & WALL_BIT(WALL_MOUNT_NAMESPACE)) {
 		for (const char *at = ground->records; r == 0 && at < ground->records_end;
 		     at += strlen(at) + 1)
-			r = allow_record(ruleset, at, attr.fs, failure);
+			r = allow_record(ruleset, at, rung->walls, attr.fs, failure);
 		if (r == 0)
 			r = allow_terminal(ruleset, ground->terminal, attr.fs, failure);
 	} else {
 		r = allow_paths(ruleset, rung->walls, attr.fs, failure);
-		for (size_t i = 0; r == 0 && i < sandbox->writable->count; i++)
-			r = allow(ruleset, ground->trees[i].tree, sandbox->writable->items[i], OWN,
-				  attr.fs, failure);
-		for (size_t i = 0; r == 0 && i < sandbox->caches->count && i < CACHES_MOST; i++)
-			if (ground->caches->standing >> i & 1 && !sandbox->caches_read_only)
-				r = allow(ruleset, ground->caches->trees[i],
-					  sandbox->caches->items[i], OWN, attr.fs, failure);
+		if (r == 0)
+			r = allow_trees(ruleset, ground, attr.fs, failure);
 	}
 	if (r == 0 && sys_landlock_restrict(ruleset) < 0)
 		r = stage_fail(failure, "entering", "the Landlock ruleset");
-	close(ruleset);
-	return r;
-}
-
-/* A second layer, because whether there is a supervisor is known last. A call that goes on after
- * the supervisor's look is read again by the kernel: whatever it says by then, it makes no name
- * where names are guarded. */
-int stage_names(const struct rung *rung, struct failure *failure)
-{
-	const struct landlock_ruleset attr = {.fs = LANDLOCK_MAKE_CHAR | LANDLOCK_MAKE_DIR |
-						    LANDLOCK_MAKE_REG | LANDLOCK_MAKE_SOCK |
-						    LANDLOCK_MAKE_FIFO | LANDLOCK_MAKE_BLOCK |
-						    LANDLOCK_MAKE_SYM};
-	const unsigned needed = WALL_BIT(WALL_LANDLOCK) | WALL_BIT(WALL_SECCOMP) |
-				WALL_BIT(WALL_NOTIFY) | WALL_BIT(WALL_GUARD);
-	int ruleset, r = 0;
-
-	if ((rung->walls & needed) != needed)
-		return 0;
-	ruleset = sys_landlock_create(&attr, sizeof(attr));
-	if (ruleset < 0)
-		return stage_fail(failure, "making", "the Landlock ruleset of names");
-	for (size_t i = 0; i < ELEMENTS(landlock_paths) && r == 0; i++) {
-		int fd;
-
-		if (landlock_paths[i].rights != OWN ||
-		    !(rung->walls & WALL_BIT(landlock_paths[i].only_with)))
-			continue;
-		fd = open(landlock_paths[i].path, O_PATH | O_CLOEXEC);
-		r = allow(ruleset, fd, landlock_paths[i].path, LANDLOCK_MAKE_SOCK, attr.fs,
-			  failure);
-		close_fd(&fd);
-	}
-	if (r == 0 && sys_landlock_restrict(ruleset) < 0)
-		r = stage_fail(failure, "entering", "the Landlock ruleset of names");
 	close(ruleset);
 	return r;
 }

@@ -134,6 +134,9 @@ int stage_privileges(unsigned walls, struct failure *failure)
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[2] = {0};
 
+	/* Landlock and the filter want it of whoever has no capability. */
+	if (walls & WALL_BIT(WALL_NO_NEW_PRIVILEGES) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return stage_fail(failure, "setting", "no_new_privs");
 	if (!(walls & WALL_BIT(WALL_CAPABILITIES)))
 		return 0;
 	/* uid 0 must not mean anything at the next exec. Without user namespace only root may lock
@@ -181,8 +184,8 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 		.processes = among_others,
 		.signals = among_others && rung->abi < LANDLOCK_SIGNALS,
 		.no_mounts = alone,
-		.truncate = (alone && rung->abi < LANDLOCK_TRUNCATES) ||
-			    (lost & WALL_BIT(WALL_NOTIFY) && rung->cutting_left),
+		.truncate =
+			(alone || lost & WALL_BIT(WALL_NOTIFY)) && rung->abi < LANDLOCK_TRUNCATES,
 		.pass = {pass[0], pass[1], pass[2], pass[3]},
 	};
 	struct sock_fprog filter = {.filter = program};

@@ -75,10 +75,12 @@ uint64_t stage_caches(const struct sandbox *sandbox, unsigned walls, int trees[s
  * can be replaced by. */
 int stage_masks(const struct sandbox *sandbox, unsigned walls, uint64_t caches, const char *text,
 		size_t length, struct texts *texts, struct failure *failure);
-/* no_new_privs, and Landlock from inside the finished tree. */
+/* Which Landlock there is; the wall is lost where there is none. */
+void stage_ask_landlock(struct rung *rung);
+/* Landlock from inside the finished tree, behind the filter. */
 struct landlock_ground {
 	const struct sandbox *sandbox;
-	struct rung *rung; /* walls that are not to be had are taken from it, and its abi is set */
+	const struct rung *rung;
 	const struct writable_tree *trees;
 	const struct cache_trees *caches;
 	const char *records, *records_end; /* where no mounts stand: what is allowed, see allow.h */
@@ -89,16 +91,14 @@ int stage_landlock(const struct landlock_ground *ground, struct failure *failure
 /* In the command, where there is no pid namespace: a domain below init's, from which init cannot be
  * signalled or traced. 0, or -1 with errno. */
 int landlock_leave_init(int abi);
-/* From here on only the supervisor makes names; but for sockets in what is the sandbox's own. */
-int stage_names(const struct rung *rung, struct failure *failure);
 /* Resource limits of the command. */
 int stage_limits(const struct sandbox *sandbox, unsigned walls, struct failure *failure);
 /* No capability can come back by exec. Takes nothing from init itself, and so comes while it has to
  * wait anyway. */
 int stage_bounding_set(unsigned walls, struct failure *failure);
-/* Empty capability sets, locked securebits. */
+/* no_new_privs, empty capability sets, locked securebits. */
 int stage_privileges(unsigned walls, struct failure *failure);
-/* The filter, last of all. pass: what init shows to be let signal; see filter.h. Where there is no
+/* The filter. pass: what init shows to be let signal; see filter.h. Where there is no
  * notification to be had it is taken from *rung. */
 int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_network,
 		 const uint32_t pass[static 4], int *ret_listener, struct failure *failure);
