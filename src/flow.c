@@ -378,6 +378,13 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 			r = find_masks(&search, &flow->masks, ret_error);
 		if (r == 0)
 			flow_open_caches(flow, sandbox);
+		if (r == 0)
+			r = sandbox_born(&flow->entry, ret_error);
+		if (r == 0) /* nothing of the command is there yet */
+			cgroup_add(flow->group, flow->entry.init);
+		if (r == 0)
+			r = sandbox_tell(sandbox, &flow->entry, &flow->masks, ret_error);
+		/* Recorded while init builds, before it may start anything. */
 		if (r == 0 && !flow->begun)
 			r = flow_begin(flow, ret_error);
 		if (r == 0 && round == 0)
@@ -385,11 +392,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		if (r == 0)
 			r = flow_check_mode(flow, ret_error);
 		if (r == 0)
-			r = sandbox_born(&flow->entry, ret_error);
-		if (r == 0) /* nothing of the command is there yet */
-			cgroup_add(flow->group, flow->entry.init);
-		if (r == 0)
-			r = sandbox_release(sandbox, &flow->entry, &flow->masks, ret_error);
+			r = sandbox_release(sandbox, &flow->entry, ret_error);
 		/* Else a second run on this workspace moved something while we looked, or this
 		 * machine refuses a wall and the sandbox is begun again without. */
 		if (r == 0 || !*ret_error ||

@@ -206,7 +206,7 @@ static void bear(void)
 			&ahead.birth.pidfd, NULL, NULL);
 		if (ahead.birth.pid == 0) {
 			/* Who bore us may be told any moment where to run, and we are not. */
-			(void)syscall(SYS_sched_setaffinity, 0, sizeof(ahead.home), ahead.home);
+			(void)syscall(SYS_sched_setaffinity, 0, sizeof(ahead.others), ahead.others);
 			ahead.is_init = true;
 			return;
 		}
@@ -237,6 +237,12 @@ bool ahead_bear(struct ahead_begun *ret_begun)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	*ret_begun = ahead.begun;
 	return ahead.is_init;
+}
+
+void ahead_settle(void)
+{
+	if (ahead.is_init)
+		(void)syscall(SYS_sched_setaffinity, 0, sizeof(ahead.home), ahead.home);
 }
 
 bool ahead_take(uid_t uid, gid_t gid, struct ahead_begun *ret_begun)

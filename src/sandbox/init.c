@@ -412,6 +412,8 @@ static void follow(struct init *init, struct init_order order)
 	case INIT_RESUME:
 		resume_time(init);
 		break;
+	case INIT_START:
+		break;
 	}
 }
 

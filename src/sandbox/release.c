@@ -100,6 +100,33 @@ static ssize_t read_report(struct entry *entry, struct build_report *ret_report)
 	return length;
 }
 
+/* What every first process has made. */
+static void take_common(struct entry *entry, const struct build_report *report)
+{
+	entry->network = report->network;
+	entry->listener = report->listener;
+	entry->terminal = report->terminal;
+	entry->input = report->input;
+	entry->root = report->root;
+}
+
+/* What was made is in our table already, also where building failed later. */
+static ssize_t hear(struct entry *entry, struct build_report *ret_report)
+{
+	ssize_t length = read_report(entry, ret_report);
+
+	if (length != sizeof(*ret_report))
+		return length;
+	take_common(entry, ret_report);
+	entry->texts = ret_report->texts;
+	memcpy(entry->names, ret_report->names, sizeof(entry->names));
+	entry->mounts = ret_report->mounts;
+	entry->errors = ret_report->errors;
+	close_fd(&ret_report->tasks); /* init's own */
+	close_fd(&ret_report->program);
+	return length;
+}
+
 static bool has_ended(int pidfd)
 {
 	return poll(&(struct pollfd){pidfd, POLLIN, 0}, 1, 0) > 0;
@@ -194,7 +221,7 @@ static int receive_container(const struct sandbox *sandbox, struct entry *entry,
 		return explain_runtime(sandbox, entry, ret_error);
 	*report = inner;
 	report->caches = caches;
-	entry->network = report->network;
+	take_common(entry, report);
 	entry->inner_mounts = report->mounts;
 	if (report->failure.errnum)
 		return explain(&report->failure, report->rung.lost, ret_error);
@@ -205,23 +232,33 @@ static int receive_container(const struct sandbox *sandbox, struct entry *entry,
 	return 0;
 }
 
-int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
-		    struct error **ret_error)
+int sandbox_tell(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
+		 struct error **ret_error)
 {
-	_cleanup_close_ int letter = -1;
-	struct note note;
+	struct note note = {.init = entry->pidfd};
+	int r = letter_write(sandbox, masks, entry->lost, &entry->letter, &note.length, ret_error);
+
+	if (r < 0)
+		return r;
+	note.fd = entry->letter;
+	/* Where nobody reads it, that shows when the report does not come. */
+	(void)!write(entry->control, &note, sizeof(note));
+	return 0;
+}
+
+int sandbox_release(const struct sandbox *sandbox, struct entry *entry, struct error **ret_error)
+{
+	const struct init_order go = {.kind = INIT_START};
+	_cleanup_close_ int letter = STEAL_FD(entry->letter);
 	struct build_report report;
-	ssize_t length = -1;
+	ssize_t length;
 	int r;
 
-	if ((r = letter_write(sandbox, masks, entry->lost, &letter, &note.length, ret_error)) < 0)
-		return r;
-	note.fd = letter;
-	note.init = entry->pidfd;
-	r = write(entry->control, &note, sizeof(note)) == sizeof(note);
+	/* A container's first process is told when it has reported. */
+	if (!sandbox->runtime)
+		(void)!write(entry->control, &go, sizeof(go));
 	ahead_tidy();
-	if (r)
-		length = read_report(entry, &report);
+	length = hear(entry, &report);
 	ahead_tidy();
 	if (length != sizeof(report) && entry->errors >= 0 && has_ended(entry->pidfd))
 		return explain_runtime(sandbox, entry, ret_error);
@@ -229,14 +266,6 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 		fail(ret_error, E_ENGINE, "the sandbox's init ended before the walls stood");
 		return error_hint(ret_error, "look for what the kernel said in its log: dmesg");
 	}
-	/* In our table already, also where it failed later. */
-	entry->texts = report.texts;
-	memcpy(entry->names, report.names, sizeof(entry->names));
-	entry->network = report.network;
-	entry->mounts = report.mounts;
-	entry->errors = report.errors;
-	close_fd(&report.tasks); /* init's own */
-	close_fd(&report.program);
 	if (report.failure.errnum && report.failure.missing & ~ladder_lost()) {
 		/* For whoever begins again: what was refused is left out then. */
 		ladder_lose(report.failure.missing);
@@ -252,10 +281,6 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 	entry->lost = report.rung.lost;
 	entry->abi = report.rung.abi;
 	ladder_stood(report.rung);
-	entry->listener = report.listener;
-	entry->terminal = report.terminal;
-	entry->input = report.input;
-	entry->root = report.root;
 	entry->caches = report.caches;
 	close_fd(&entry->init_control); /* init has a table of its own by now */
 	close_fd(&entry->self);
@@ -264,9 +289,13 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const st
 
 void entry_done(struct entry *entry)
 {
+	struct build_report report;
 	struct engine_note note;
 
 	(void)sandbox_born(entry, /* ret_error= */ NULL);
+	/* Told, and not released. */
+	if (entry->letter >= 0)
+		(void)hear(entry, &report);
 	/* Still building, it may be waiting for anything. */
 	if (entry->init > 0 &&
 	    (entry->init_control >= 0 || (entry->errors >= 0 && entry->leader_pidfd < 0)))
@@ -306,6 +335,7 @@ void entry_done(struct entry *entry)
 	close_fd(&entry->network);
 	close_fd(&entry->root);
 	close_fd(&entry->input);
+	close_fd(&entry->letter);
 	for (size_t i = 0; i < entry->texts.count; i++)
 		close_fd(&entry->texts.fds[i]);
 	*entry = ENTRY_NONE;

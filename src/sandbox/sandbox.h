@@ -2,9 +2,10 @@
 /* Permissions turned into walls, and a command started behind them.
  *
  * sandbox_begin makes init (pid 1 of the sandbox), which builds what is the same for every command.
- * The caller meanwhile judges the request, finds out which paths must be masked and records the
- * run; sandbox_release then tells init the rest. Init finishes the walls, reports, and only then
- * starts the command. From there on init and the caller talk over entry.control. */
+ * The caller meanwhile judges the request, finds out which paths must be masked, and tells init the
+ * rest (sandbox_tell). Init finishes the walls and reports, while the caller records the run and
+ * lets it go (sandbox_release); only then init starts the command. From there on init and the
+ * caller talk over entry.control. */
 #pragma once
 
 #include "../base/error.h"
@@ -153,6 +154,7 @@ struct entry {
 	int root;	  /* the sandbox's root directory, O_PATH */
 	int input; /* the reopened standard input, to learn how far it was read; not of a pipe */
 	int init_control; /* init's end of control, until it has a table of fds of its own */
+	int letter; /* what init was told, until it is released */
 	int self; /* a pidfd of the supervisor, for init to see whether it lives; until then as well
 		   */
 	unsigned walls;
@@ -169,11 +171,13 @@ int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct e
 /* Init is there when this returns. Fails with ERESTART where it could not be born as it was begun:
  * begin again. */
 int sandbox_born(struct entry *entry, struct error **ret_error);
+/* Init is told what is wanted, and builds it. The command does not run before it is released. */
+int sandbox_tell(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
+		 struct error **ret_error);
 /* Fails with the stage and object that failed; init is gone then. An error whose errnum is ESTALE
  * means that something to be masked was moved between the search and the mask: search again; one
  * with ERESTART that this machine refuses a wall: begin again, and it is left out. */
-int sandbox_release(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
-		    struct error **ret_error);
+int sandbox_release(const struct sandbox *sandbox, struct entry *entry, struct error **ret_error);
 /* Whether this machine gives a layer over a cache, by making one of what lies in the directory:
  * lower, upper and work. 0 or -errno. */
 int sandbox_try_layer(const char *directory);
@@ -200,6 +204,7 @@ void entry_done(struct entry *entry);
 		.root = -1,                \
 		.input = -1,               \
 		.init_control = -1,        \
+		.letter = -1,              \
 		.self = -1,                \
 	})
 
@@ -233,6 +238,7 @@ enum init_order_kind {
 	INIT_PAUSE,	 /* the time stands still until; value 1: who stops meanwhile was stopped by
 			    the supervisor, which waits to hear that we know */
 	INIT_RESUME,
+	INIT_START, /* before all others: nothing stands in the way of the command */
 };
 
 struct init_order {

@@ -254,6 +254,7 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 		close_trees(sandbox, trees, &caches);
 	if (contained)
 		return build_container(sandbox, whole, letter.fd, root, config, &caches, report);
+	ahead_settle();
 	return stage_finish(&(struct finish){.sandbox = sandbox,
 					     .trees = trees,
 					     .caches = &caches,
@@ -315,6 +316,7 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 	int kept[8] = {control, -1, -1, -1, -1, -1, -1, -1}, failed;
 	unsigned walls = rung.walls;
 	uint32_t pass[4] = {0};
+	struct init_order go;
 	struct sandbox sandbox;
 
 	/* Until the table of fds is our own we hold both ends of the control socket, and its end
@@ -352,6 +354,8 @@ static _Noreturn void run_init(const struct ground *ground, struct rung rung, in
 		prctl(PR_SET_DUMPABLE, 0);
 	if (write(control, &report, sizeof(report)) != sizeof(report) || failed)
 		_exit(1);
+	if (read(control, &go, sizeof(go)) != sizeof(go) || go.kind != INIT_START)
+		_exit(0); /* the supervisor changed its mind, or is gone */
 	init_main(&sandbox, &report.rung, pass,
 		  &(struct init_fds){control, report.terminal, report.input, report.tasks});
 }

@@ -88,7 +88,8 @@ static struct outcome run_script(const char *script, const struct limits *limits
 	list_add(&candidates, "/bin/sh");
 	run_block_signals(&before);
 	assert_int_equal(sandbox_begin(&ground, &entry, NULL), 0);
-	assert_int_equal(sandbox_release(&sandbox, &entry, &masks, NULL), 0);
+	assert_int_equal(sandbox_tell(&sandbox, &entry, &masks, NULL), 0);
+	assert_int_equal(sandbox_release(&sandbox, &entry, NULL), 0);
 	if (pause_ms)
 		set_timer(asker.timer, 100);
 	assert_int_equal(
