@@ -504,6 +504,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		.witness = flow->monitor ? &flow->witness : NULL,
 		.warden = flow_warden(flow),
 		.disk = flow->verdict.limits.disk,
+		.place = &flow->entry.place,
 	};
 	flow_note_tmp(flow);
 	if (flow->entry.listener >= 0 || flow->observed.covered) {

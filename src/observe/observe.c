@@ -305,6 +305,13 @@ static int watch(struct observer *observer, int fd)
 	return epoll_ctl(observer->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
+/* Children of ours would stay there as well. */
+static void leave_place(const struct observed *observed)
+{
+	if (observed->place)
+		place_leave(observed->place);
+}
+
 int observer_new(const struct observed *observed, struct observer **ret_observer,
 		 struct error **ret_error)
 {
@@ -344,6 +351,8 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 		observer_free(observer);
 		return -E_ENGINE;
 	}
+	if (observed->listener < 0 || (observed->published && observed->published->count > 0))
+		leave_place(observed);
 	if (observed->listener < 0) /* nobody is shown the call, and init found that too late */
 		(void)shares_need(observer);
 	/* Where nobody tells us who makes a socket, or others do from outside. */
@@ -445,12 +454,15 @@ void observer_serve(struct observer *observer)
 		for (int i = 0; i < count; i++) {
 			int fd = events[i].data.fd;
 
-			if (fd == observer->observed->listener && events[i].events & EPOLLIN) {
-				receive(observer);
-				serve_streak(observer);
-			} else if (fd == observer->observed->listener) {
+			if (fd == observer->observed->listener && !(events[i].events & EPOLLIN)) {
 				/* nobody is left under the filter */
 				epoll_ctl(observer->epoll, EPOLL_CTL_DEL, fd, NULL);
+				continue;
+			}
+			leave_place(observer->observed);
+			if (fd == observer->observed->listener) {
+				receive(observer);
+				serve_streak(observer);
 			} else if (!nameserver_serve(observer->nameserver, fd) &&
 				   !dial_serve(observer, fd) && !terms_serve(observer, fd) &&
 				   !insert_serve(observer, fd) &&

@@ -116,7 +116,8 @@ struct observed {
 	int pidfd;			 /* of init: what ends the run; -1: */
 	int control;			 /* the end of this does */
 	const struct programs *programs; /* NULL: starts of programs are not shown */
-	uint64_t disk; /* how much of it fallocate may set aside; 0: fallocate is not shown */
+	uint64_t disk;	    /* how much of it fallocate may set aside; 0: fallocate is not shown */
+	struct stay *place; /* left before the first that is served; NULL: nowhere */
 };
 
 int observer_new(const struct observed *observed, struct observer **ret_observer,

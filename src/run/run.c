@@ -38,6 +38,9 @@ static const uint64_t flush_ns = 1000000000;
 
 /* How long init may take to end when it is killed, before each of the others is. */
 static const uint64_t dying_ns = 20000000;
+/* A command that ends so soon is waited for where its start was: the kernel likes to wake us behind
+ * who wakes us, init that is about to start it and init that is about to end. */
+static const uint64_t start_ns = 20000000;
 
 struct run {
 	struct entry *entry;
@@ -545,6 +548,8 @@ static void serve_once(struct run *run)
 	}
 	if (poll(fds, count, patience(run)) < 0)
 		return;
+	if (run->entry->place.stays && monotonic_ns() - run->started > start_ns)
+		place_leave(&run->entry->place);
 	if (fds[4].revents)
 		entry_reap_runtime(run->entry);
 	if (fds[2].revents)
@@ -662,6 +667,7 @@ int run_serve(struct entry *entry, struct streams *streams, const struct limits 
 		attendant->begun(attendant->data, &run);
 	while (!output_finished(&run))
 		serve_once(&run);
+	place_leave(&entry->place);
 	terminal_restore(streams);
 	collect(&run);
 	if (entry->input >= 0 && streams->input_file >= 0) {

@@ -30,8 +30,8 @@ struct ahead_begun {
 uint64_t ahead_namespaces(void);
 /* Returns twice: true as init. */
 bool ahead_bear(struct ahead_begun *ret_begun);
-/* As init: where it runs is the kernel's again. Until then it stays beside ward, which works on while
- * init is woken: the kernel likes to wake whoever is written to where the writer is. */
+/* As init: where it runs is the kernel's again. Until then it stays beside ward, which works on
+ * while init is woken: the kernel likes to wake whoever is written to where the writer is. */
 void ahead_settle(void);
 /* False: nothing was begun, or not for these. */
 bool ahead_take(uid_t uid, gid_t gid, struct ahead_begun *ret_begun);

@@ -255,8 +255,10 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, struct e
 	int r;
 
 	/* A container's first process is told when it has reported. */
-	if (!sandbox->runtime)
+	if (!sandbox->runtime) {
 		(void)!write(entry->control, &go, sizeof(go));
+		(void)place_keep(&entry->place);
+	}
 	ahead_tidy();
 	length = hear(entry, &report);
 	ahead_tidy();
@@ -292,6 +294,7 @@ void entry_done(struct entry *entry)
 	struct build_report report;
 	struct engine_note note;
 
+	place_leave(&entry->place);
 	(void)sandbox_born(entry, /* ret_error= */ NULL);
 	/* Told, and not released. */
 	if (entry->letter >= 0)

@@ -11,6 +11,7 @@
 #include "../base/error.h"
 #include "../base/list.h"
 #include "../request/request.h"
+#include "../sys/place.h"
 #include "filter.h"
 #include "find.h"
 #include "ladder.h"
@@ -153,8 +154,9 @@ struct entry {
 	int inner_mounts; /* that of its container */
 	int root;	  /* the sandbox's root directory, O_PATH */
 	int input; /* the reopened standard input, to learn how far it was read; not of a pipe */
-	int init_control; /* init's end of control, until it has a table of fds of its own */
-	int letter; /* what init was told, until it is released */
+	int init_control;  /* init's end of control, until it has a table of fds of its own */
+	int letter;	   /* what init was told, until it is released */
+	struct stay place; /* where the supervisor stays while a command starts; see run.h */
 	int self; /* a pidfd of the supervisor, for init to see whether it lives; until then as well
 		   */
 	unsigned walls;

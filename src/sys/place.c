@@ -26,7 +26,7 @@ void place_elsewhere(pid_t child)
 		place_send_home(child, &home);
 }
 
-bool place_stay(struct stay *place)
+bool place_keep(struct stay *place)
 {
 	int here = sched_getcpu();
 
@@ -36,8 +36,14 @@ bool place_stay(struct stay *place)
 	CPU_ZERO(&place->here);
 	CPU_SET(here, &place->here);
 	place->stays = sched_setaffinity(0, sizeof(place->here), &place->here) == 0;
-	place->yields = place->stays && sched_getscheduler(0) == SCHED_OTHER &&
-			sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0}) == 0;
+	return place->stays;
+}
+
+bool place_stay(struct stay *place)
+{
+	if (place_keep(place) && !place->yields)
+		place->yields = sched_getscheduler(0) == SCHED_OTHER &&
+				sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0}) == 0;
 	return place->stays;
 }
 

@@ -20,8 +20,10 @@ struct stay {
  * than one. It is free to go anywhere again when this returns. */
 void place_elsewhere(pid_t child);
 
-/* We stay on this processor until place_leave, and take it from nobody who wakes us there. Whoever
- * is born meanwhile stays, too. */
+/* We stay on this processor until place_leave: woken by somebody on another we would be put behind
+ * him there, though ours is free. Whoever is born meanwhile stays, too. */
+bool place_keep(struct stay *place);
+/* And we take it from nobody who wakes us there. */
 bool place_stay(struct stay *place);
 void place_leave(struct stay *place);
 
