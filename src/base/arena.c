@@ -52,16 +52,19 @@ void *arena_alloc(struct arena *arena, size_t size)
 	if (!block || block->size - block->used < size) {
 		size_t room = MAX(size, (size_t)BLOCK);
 
-		block = calloc(1, sizeof(*block) + room);
+		block = malloc(sizeof(*block) + room);
 		if (!block)
 			abort();
+		block->used = 0;
 		block->size = room;
 		block->next = arena->first;
 		arena->first = block;
 	}
 	result = block->data + block->used;
 	block->used += size;
-	return result;
+	/* Not the whole block at once: most of one is never used, and touched it would take a page
+	 * of memory. */
+	return memset(result, 0, size);
 }
 
 char *arena_strndup(struct arena *arena, const char *text, size_t length)

@@ -2,6 +2,9 @@
 /* The table of by-products. */
 #include "byproducts.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static const char *const anywhere[] = {
 	"/**/__pycache__/**", /* python's, beside every module of the system */
 	"/**/__pycache__",    /* and the directory itself */
@@ -50,12 +53,26 @@ static const struct {
 	{"top", ".config/procps"},
 };
 
+/* printf takes ten times as long, and this is done at every start. */
+static char *below(const char *home, const char *pattern)
+{
+	size_t length = strlen(home), size = strlen(pattern) + 1;
+	char *path = malloc(length + 1 + size);
+
+	if (!path)
+		abort();
+	memcpy(path, home, length);
+	path[length] = '/';
+	memcpy(path + length + 1, pattern, size);
+	return path;
+}
+
 void by_products_add(const char *home, struct list *patterns)
 {
 	for (size_t i = 0; i < ELEMENTS(anywhere); i++)
 		list_add(patterns, anywhere[i]);
 	for (size_t i = 0; i < ELEMENTS(in_home) && home && home[0] == '/'; i++)
-		list_add_printf(patterns, "%s/%s", home, in_home[i]);
+		list_take(patterns, below(home, in_home[i]));
 	for (size_t i = 0; i < ELEMENTS(made_at_start) && home && home[0] == '/'; i++)
 		list_add_printf(patterns, "%s %s/%s", made_at_start[i].program, home,
 				made_at_start[i].directory);

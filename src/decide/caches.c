@@ -141,9 +141,12 @@ static void add_named(const char *home, const struct list *environment, struct l
 {
 	for (size_t i = 0; i < environment->count; i++)
 		for (size_t v = 0; v < ELEMENTS(variables); v++) {
-			size_t length = strlen(variables[v].name);
 			_cleanup_free_ char *path = NULL;
+			size_t length;
 
+			if (environment->items[i][0] != variables[v].name[0])
+				continue;
+			length = strlen(variables[v].name);
 			if (strncmp(environment->items[i], variables[v].name, length) != 0 ||
 			    environment->items[i][length] != '/')
 				continue;

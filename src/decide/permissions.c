@@ -76,9 +76,13 @@ static void read_listing(const char *home, const char *part, struct listing *ret
 /* True for "a/b" if the listing has "a". */
 static bool may_hold(const struct listing *listing, const char *path)
 {
-	_cleanup_free_ char *first = strndup(path, strcspn(path, "/"));
+	size_t length = (size_t)(strchrnul(path, '/') - path);
 
-	return listing->closed || list_has(&listing->names, first);
+	for (size_t i = 0; i < listing->names.count && !listing->closed; i++)
+		if (strncmp(listing->names.items[i], path, length) == 0 &&
+		    listing->names.items[i][length] == '\0')
+			return true;
+	return listing->closed;
 }
 
 /* Most places in the tables do not exist: one reading of the home directory, and of the two in it
