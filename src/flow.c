@@ -387,7 +387,7 @@ static int start(struct flow *flow, struct sandbox *sandbox, struct error **ret_
 		/* Recorded while init builds, before it may start anything. */
 		if (r == 0 && !flow->begun)
 			r = flow_begin(flow, ret_error);
-		if (r == 0 && round == 0)
+		if (r == 0 && flow->published.count == 0)
 			r = publish_ports(&permissions->publish, &flow->published, ret_error);
 		if (r == 0)
 			r = flow_check_mode(flow, ret_error);
