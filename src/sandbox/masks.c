@@ -429,23 +429,6 @@ static int cover_names(const struct sandbox *sandbox, bool network, struct failu
 	return 0;
 }
 
-/* Our table of fds is the supervisor's as well. Whoever that forks has copies of what is in it, of
- * a file that is being written here, too, and until they are closed its mount cannot be. */
-static int close_run(void)
-{
-	enum { TRIES = 2000, PAUSE_US = 1000 };
-	int r = -1;
-
-	for (int i = 0; i < TRIES && r < 0; i++) {
-		r = sys_mount_setattr(AT_FDCWD, "/run", 0, MOUNT_RDONLY | MOUNT_NODEV, 0);
-		if (r < 0 && errno != EBUSY)
-			break;
-		if (r < 0)
-			usleep(PAUSE_US);
-	}
-	return r;
-}
-
 int stage_masks(const struct sandbox *sandbox, unsigned walls, uint64_t caches, const char *text,
 		size_t length, struct texts *texts, struct failure *failure)
 {
@@ -470,7 +453,7 @@ int stage_masks(const struct sandbox *sandbox, unsigned walls, uint64_t caches, 
 	}
 	if (open_texts(text, end, texts, failure) < 0)
 		return -1;
-	if (chmod(STORE, 0) < 0 || close_run() < 0)
+	if (chmod(STORE, 0) < 0 || stage_close("/run", 0, MOUNT_RDONLY | MOUNT_NODEV) < 0)
 		return stage_fail(failure, "closing", "/run");
 	if (cover_names(sandbox, network, failure) < 0)
 		return -1;

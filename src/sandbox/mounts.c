@@ -34,6 +34,21 @@ int stage_fail(struct failure *failure, const char *stage, const char *object)
 	return -1;
 }
 
+int stage_close(const char *path, unsigned how, uint64_t attributes)
+{
+	enum { TRIES = 2000, PAUSE_US = 1000 };
+	int r = -1;
+
+	for (int i = 0; i < TRIES && r < 0; i++) {
+		r = sys_mount_setattr(AT_FDCWD, path, how, attributes, 0);
+		if (r < 0 && errno != EBUSY)
+			break;
+		if (r < 0)
+			usleep(PAUSE_US);
+	}
+	return r;
+}
+
 static int attach(int tree, const char *path)
 {
 	return sys_move_mount(tree, "", AT_FDCWD, path, MOUNT_FROM_EMPTY);
@@ -279,8 +294,7 @@ int stage_tree(const struct ground *ground, struct rung *rung, struct failure *f
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return stage_fail(failure, "making private", "/");
 	if (rung->walls & WALL_BIT(WALL_READ_ONLY) &&
-	    sys_mount_setattr(AT_FDCWD, "/", MOUNT_AT_RECURSIVE,
-			      MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV, 0) < 0)
+	    stage_close("/", MOUNT_AT_RECURSIVE, MOUNT_RDONLY | MOUNT_NOSUID | MOUNT_NODEV) < 0)
 		return stage_fail(failure, "making read-only", "/");
 	for (size_t i = 0; i < ELEMENTS(covered); i++)
 		covered[i].fd = open(covered[i].path, O_PATH | O_DIRECTORY | O_CLOEXEC);

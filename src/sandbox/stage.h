@@ -37,6 +37,10 @@ struct map {
 int stage_maps(struct map user, struct map group, struct failure *failure);
 /* Who the command is, or the engine of a container. */
 int stage_identity(const struct ground *ground, struct failure *failure);
+/* Gives a mount these attributes, read-only among them. Our table of fds is the supervisor's as
+ * well: whoever that forks has copies of what is in it, of a file that is being written here, too
+ * (in /proc, or of ours), and until they are closed its mount cannot be. That is waited for. */
+int stage_close(const char *path, unsigned how, uint64_t attributes);
 /* The tree read-only; /run, /dev and /proc the sandbox's own. Walls that could not be built but are
  * not vital are taken from *rung. */
 int stage_tree(const struct ground *ground, struct rung *rung, struct failure *failure);
