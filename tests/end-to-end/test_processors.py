@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whoever makes many files shares the supervisor's processor, and must never notice: neither it nor its children stay bound to it."""
 import os
+import pathlib
+
+from support import wait_until
 
 
 def works(ward, script):
@@ -106,3 +109,28 @@ def test_a_command_may_run_where_its_caller_may(ward):
             assert works(ward, script) == f'{sorted(chosen)}\n'
     finally:
         os.sched_setaffinity(0, everywhere)
+
+
+def places(pid):
+    """Where each of its threads may run, and whatever it has borne but the command's own tree; by what each is called."""
+    found = {}
+    for task in pathlib.Path(f'/proc/{pid}/task').iterdir():
+        found[task.name] = task
+        for child in (task / 'children').read_text().split():
+            if pathlib.Path(f'/proc/{child}/comm').read_text() != 'ward-init\n':
+                found[child] = pathlib.Path('/proc', child)
+    return {name: {line.split()[1] for line in (task / 'status').read_text().splitlines() if line.startswith('Cpus_allowed_list')}
+            for name, task in found.items()}
+
+
+def test_ward_and_what_serves_a_run_are_free_when_the_command_has_started(ward):
+    """Ward keeps to one processor while the command starts; what it bears for the run would stay there with it."""
+    free = {line.split()[1] for line in pathlib.Path('/proc/self/status').read_text().splitlines() if line.startswith('Cpus_allowed_list')}
+    for flags in ((), ('--allow-host', 'localhost:1'), ('--publish', '45872:80')):
+        with ward.popen('run', *flags, '--', 'sh', '-c', 'sleep 0.1; echo x > begun; exec sleep 60') as process:
+            try:
+                assert wait_until((ward.work / 'begun').exists)
+                assert set(map(frozenset, places(process.pid).values())) == {frozenset(free)}, (flags, places(process.pid))
+            finally:
+                process.kill()
+        (ward.work / 'begun').unlink()
