@@ -45,6 +45,11 @@ static const char *const gemini[] = {
 	"settings.json",      "extensions", "commands", ".env",	 "bin",
 	"policies",	      "agents",	    "skills",	"hooks", "trustedFolders.json",
 	"trusted_hooks.json", "system.md",  NULL};
+/* Copilot's: it starts what they name in whatever directory it is started. */
+static const char *const github[] = {"hooks", "copilot", NULL};
+static const char *const copilot[] = {
+	"hooks",	   "config.json", "settings.json",     "settings.local.json",
+	"mcp-config.json", "agents",	  "installed-plugins", NULL};
 static const char *const windsurf[] = {"hooks.json", "hooks", "mcp_config.json", "settings.json",
 				       NULL};
 static const char *const opencode[] = {"opencode.json", "opencode.jsonc", "plugin",  "plugins",
@@ -137,7 +142,8 @@ static const struct {
 	{".qwen", gemini},	 {".iflow", gemini},
 	{".hg", mercurial},	 {".sl", sapling},
 	{".jj", jujutsu},	 {".vim", NULL},
-	{".emacs.d", NULL},
+	{".emacs.d", NULL},	 {".github", github},
+	{".copilot", copilot},
 };
 
 /* Where git itself writes most, and from where it runs nothing. */

@@ -106,10 +106,10 @@ def test_what_the_person_set_may_stay(plain):
 
 @pytest.mark.parametrize('name', ['.git/hooks/pre-commit', '.mcp.json', '.vscode/tasks.json', '.claude/settings.json', '.bashrc',
                                   'deep/er/.git/hooks/post-merge', '.ward.yaml', 'deep/er/.git/config', 'x.code-workspace', '.Rprofile',
-                                  '.vscode/c_cpp_properties.json', '.helix/languages.toml', '.kiro/hooks', '.roo/mcp.json',
+                                  '.vscode/c_cpp_properties.json', '.github/hooks', '.github/copilot', '.helix/languages.toml', '.kiro/hooks', '.roo/mcp.json',
                                   '.hg/hgrc', '.jj/config.toml', '.sl/config'])
 def test_a_guarded_name_is_refused_and_opened_by_its_own_name(ward, name):
-    works(ward, 'git init -q .; git init -q deep/er; mkdir -p .vscode .claude .helix .kiro .roo .hg .jj .sl')
+    works(ward, 'git init -q .; git init -q deep/er; mkdir -p .vscode .claude .github .helix .kiro .roo .hg .jj .sl')
     write = f'echo "# text" >> {name}'
     result = ward.result('--', 'sh', '-c', write)
     assert result['exit_code'] != 0 and list(denied(result)) == [str(ward.work / name)]
@@ -126,6 +126,16 @@ def test_harmless_settings_are_written(ward):
         sed -i s/y/w/ .claude/docs/b; cat .claude/docs/b''')
     assert (ward.work / '.claude/docs/b').read_text() == 'w\n'
     assert (ward.work / '.claude/docs/b').stat().st_uid == ward.person.uid
+
+
+def test_git_changes_what_lies_beside_guarded_names(ward):
+    """.github is guarded for its hooks; its workflows come and go with branches."""
+    works(ward, """git init -q -b one .; git config user.name x; git config user.email x@example.org; mkdir -p .github/workflows; echo a > .github/workflows/ci.yml; git add .; git commit -qm one
+        git checkout -qb two; git rm -q .github/workflows/ci.yml; echo b > file; git add .; git commit -qm two""")
+    out = works(ward, """git checkout -q one; echo more >> .github/workflows/ci.yml; git stash -q; git stash pop -q; git commit -qam three
+        git mv .github/workflows/ci.yml .github/workflows/cd.yml; git commit -qm four; git checkout -q two; git merge -q one -m five; cat .github/workflows/*""")
+    assert out == 'a\nmore\n'
+    assert works(ward, 'git status --porcelain') == ''
 
 
 def test_a_tree_with_repositories_is_moved_and_what_was_made_is_removed(ward):
