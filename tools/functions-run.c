@@ -4,7 +4,8 @@
  *
  *     functions-run PROGRAM ARGUMENT... < OFFSETS
  *
- * Offsets into the file, in hexadecimal, one a line; so is what it prints. */
+ * Offsets into the file, in hexadecimal, one a line; so is what it prints, with the sum of who
+ * called it behind it: 1 the program itself before it first forked, 2 it, 4 those it forked. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 enum { PROCESSES = 64, LARGEST = 16 << 20, BREAKPOINT = 0xcc };
+enum { EARLY = 1, ITSELF = 2, FORKED = 4 };
 
 static struct {
 	pid_t pid;
@@ -27,6 +29,7 @@ static struct {
 static size_t count;
 static unsigned long base;
 static unsigned char original[LARGEST], is_function[LARGEST], seen[LARGEST];
+static int has_original;
 
 static unsigned long base_of(pid_t pid, const char *program)
 {
@@ -67,10 +70,12 @@ static void set_breakpoints(pid_t pid)
 	for (unsigned long at = 0; at < LARGEST; at++) {
 		const unsigned char byte = BREAKPOINT;
 
-		if (is_function[at] && (pread(fd, &original[at], 1, (off_t)(base + at)) != 1 ||
-					pwrite(fd, &byte, 1, (off_t)(base + at)) != 1))
+		if (is_function[at] &&
+		    ((!has_original && pread(fd, &original[at], 1, (off_t)(base + at)) != 1) ||
+		     pwrite(fd, &byte, 1, (off_t)(base + at)) != 1))
 			exit(1);
 	}
+	has_original = 1;
 	close(fd);
 }
 
@@ -92,7 +97,7 @@ static size_t find(pid_t pid)
 }
 
 /* True: it was a breakpoint of ours, and is one no more. */
-static int passes(pid_t pid)
+static int passes(pid_t pid, int who)
 {
 	struct user_regs_struct registers;
 	unsigned long at;
@@ -102,7 +107,7 @@ static int passes(pid_t pid)
 	at = registers.rip - 1 - base;
 	if (at >= LARGEST || !is_function[at])
 		return 0;
-	seen[at] = 1;
+	seen[at] |= who;
 	write_byte(pid, at, original[at]);
 	registers.rip--;
 	ptrace(PTRACE_SETREGS, pid, NULL, &registers);
@@ -112,6 +117,7 @@ static int passes(pid_t pid)
 int main(int argc, char **argv)
 {
 	int begun = 0, status = 0;
+	size_t known;
 	unsigned long offset;
 	pid_t pid, who;
 
@@ -142,7 +148,11 @@ int main(int argc, char **argv)
 			continue;
 		number = WSTOPSIG(status);
 		event = status >> 16;
+		known = count;
 		i = find(who);
+		/* It calls again what was called before it was forked. */
+		if (begun && known < count)
+			set_breakpoints(who);
 		if (!begun && who == pid && (base = base_of(pid, argv[1]))) {
 			set_breakpoints(pid);
 			begun = 1;
@@ -151,7 +161,7 @@ int main(int argc, char **argv)
 			ptrace(PTRACE_DETACH, who, NULL, NULL);
 			traced[i].pid = -1;
 			continue;
-		} else if (number == SIGTRAP && !event && !passes(who)) {
+		} else if (number == SIGTRAP && !event && !passes(who, who != pid ? FORKED : count > 1 ? ITSELF : EARLY)) {
 			number = 0;
 		}
 		ptrace(PTRACE_CONT, who, NULL,
@@ -159,6 +169,6 @@ int main(int argc, char **argv)
 	}
 	for (unsigned long at = 0; at < LARGEST; at++)
 		if (seen[at])
-			printf("%lx\n", at);
+			printf("%lx %d\n", at, seen[at]);
 	return !WIFEXITED(status) || WEXITSTATUS(status);
 }
