@@ -13,7 +13,9 @@
 #include <time.h>
 
 enum {
-	HEAD_LENGTH = 20 + 1 + 20 + 1 + HASH_LENGTH + 1,
+	SIZE_AT = 20 + 1,
+	HASH_AT = SIZE_AT + 20 + 1,
+	HEAD_LENGTH = HASH_AT + HASH_LENGTH + 1,
 	READ_STEP = 64 * 1024,
 };
 
@@ -50,10 +52,12 @@ enum head_state head_read(int fd, struct head *ret_head)
 
 	if (length == 0)
 		return HEAD_MISSING;
-	/* Printing it again and comparing leaves no second way to write the same head. */
-	if (length != HEAD_LENGTH ||
-	    sscanf(text, "%20" SCNu64 " %20" SCNu64 " %64s", &head.seq, &head.size, head.hash) != 3)
+	if (length != HEAD_LENGTH)
 		return HEAD_BAD;
+	/* Printing it again and comparing leaves no second way to write the same head. */
+	head.seq = strtoull(text, NULL, 10);
+	head.size = strtoull(text + SIZE_AT, NULL, 10);
+	memcpy(head.hash, text + HASH_AT, HASH_LENGTH);
 	head_print(&head, again);
 	if (memcmp(text, again, HEAD_LENGTH) != 0)
 		return HEAD_BAD;
