@@ -80,13 +80,10 @@ static int make_overlay(int lower, int upper, int work)
 }
 
 /* The slot, writable, at its place in the store; an fd of it there. */
-static int open_slot(const char *path)
+static int put_slot(int own)
 {
-	int fd = stage_open_own(path), tree = -1;
+	int tree = sys_open_tree(own, "", MOUNT_CLONE | AT_EMPTY_PATH | O_CLOEXEC);
 
-	if (fd >= 0)
-		tree = sys_open_tree(fd, "", MOUNT_CLONE | AT_EMPTY_PATH | O_CLOEXEC);
-	close_fd(&fd);
 	if (tree >= 0 && (sys_mount_setattr(tree, "", AT_EMPTY_PATH, MOUNT_NOSUID | MOUNT_NODEV,
 					    MOUNT_RDONLY) < 0 ||
 			  mkdir(SLOT_PLACE, 0700) < 0 ||
@@ -221,20 +218,23 @@ static int put_alone(const struct sandbox *sandbox, int slot, size_t number)
 uint64_t stage_caches(const struct sandbox *sandbox, unsigned walls, int trees[static CACHES_MOST])
 {
 	const size_t count = MIN(sandbox->caches->count, (size_t)CACHES_MOST);
-	int slot = -1, overlay = -1;
+	int own, slot = -1, overlay = -1;
 	uint64_t standing = 0, wanted = 0;
 
 	for (size_t i = 0; i < CACHES_MOST; i++)
 		trees[i] = -1;
 	if (count == 0 || !(walls & WALL_BIT(WALL_RUN)))
 		return 0;
-	slot = open_slot(sandbox->cache_slot);
-	for (size_t i = 0; slot >= 0 && i < count; i++)
-		if (!sandbox->caches_read_only || holds_something(sandbox, slot, i))
+	own = stage_open_own(sandbox->cache_slot);
+	for (size_t i = 0; own >= 0 && i < count; i++)
+		if (!sandbox->caches_read_only || holds_something(sandbox, own, i))
 			wanted |= UINT64_C(1) << i;
 	if (wanted)
+		slot = put_slot(own);
+	close_fd(&own);
+	if (slot >= 0)
 		overlay = open_overlay(sandbox, slot);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && slot >= 0; i++) {
 		if (!(wanted >> i & 1))
 			continue;
 		trees[i] = overlay >= 0 ? put_in_place(overlay, sandbox->cache_home,
