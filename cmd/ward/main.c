@@ -18,6 +18,7 @@
  *   src/base, sys   what every room uses; what the kernel offers
  */
 /* clang-format on */
+#include "../../src/decide/secrets.h"
 #include "../../src/sandbox/sandbox.h"
 #include "output.h"
 #include "verbs.h"
@@ -119,7 +120,7 @@ int main(int argc, char **argv)
 	const char *verb = argc > 1 ? argv[1] : "--help";
 	int (*run)(int, char **);
 
-	sandbox_be_init();
+	sandbox_be_init(secrets_of_most);
 	open_closed_streams();
 
 	run = find_verb(verb);

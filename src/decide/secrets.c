@@ -150,6 +150,10 @@ const char *const secrets_in_system[] = {
 	NULL,
 };
 
+const char *const secrets_of_most[] = {"/etc/shadow",	 "/etc/shadow-",     "/etc/gshadow",
+				       "/etc/gshadow-",	 "/etc/ssl/private", "/etc/sudoers",
+				       "/etc/sudoers.d", "/var/mail",	     NULL};
+
 const char *const secret_names[] = {".env", ".env.*", NULL};
 const char *const not_secret_names[] = {
 	".env.example",	   ".env.sample", ".env.template", ".env.*.example", ".env.*.sample",

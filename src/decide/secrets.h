@@ -8,6 +8,8 @@ extern const char *const secrets_in_home[];
 extern const char *const ssh_not_secret[];
 /* Absolute paths and patterns. */
 extern const char *const secrets_in_system[];
+/* Those of them that lie on most machines. */
+extern const char *const secrets_of_most[];
 /* Last components of paths, anywhere in the workspace, and the exceptions among them. */
 extern const char *const secret_names[];
 extern const char *const not_secret_names[];

@@ -4,10 +4,10 @@
  * The maker is forked while ward has next to no memory, makes the namespaces, and waits. Meanwhile
  * ward's own library starts, which takes as long: half of it asks what the processor can do. Then
  * the midwife is forked, a copy of ward as it is when main begins: as soon as the namespaces are
- * there it joins them, and bears init into a pid namespace, as ward's child. So init has its
- * library from birth, and nothing of what ward does from then on. All share the table of fds, as
- * later; memory is nobody's but its owner's. Nothing was judged by then, and nothing is in the
- * namespaces but init, which waits to be told what to run.
+ * there it joins them, and bears init into a pid namespace, as ward's child, which takes over her
+ * memory. So init has its library from birth, and nothing of what ward does from then on. All share
+ * the table of fds, as later. Nothing was judged by then, and nothing is in the namespaces but
+ * init, which waits to be told what to run.
  *
  * Up to _start there is no library, no errno, no thread pointer and no relocated address. What runs
  * there calls nothing but raw(), is not instrumented, and has its larger objects in static memory,
@@ -110,6 +110,7 @@ BEFORE_THE_LIBRARY static bool find_place(void)
 	return left != 0;
 }
 
+/* What the maker has no need of, and so need not wait for. */
 BEFORE_THE_LIBRARY static bool open_ends(void)
 {
 	ahead.begun.uid = (uid_t)raw(SYS_geteuid, 0, 0, 0, 0);
@@ -119,7 +120,6 @@ BEFORE_THE_LIBRARY static bool open_ends(void)
 	return ahead.begun.supervisor >= 0 &&
 	       raw(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
 		   (long)ahead.begun.control) == 0 &&
-	       raw(SYS_pipe2, (long)ahead.made, O_CLOEXEC, 0, 0) == 0 &&
 	       raw(SYS_pipe2, (long)ahead.told, O_CLOEXEC, 0, 0) == 0;
 }
 
@@ -144,11 +144,9 @@ BEFORE_THE_LIBRARY __attribute__((used)) static void ahead_begin(long *stack_at_
 
 	if (!is_wanted((char **)(stack_at_start + 1)) || !find_place())
 		return;
-	ahead.parent = (int)raw(SYS_getpid, 0, 0, 0, 0);
-	if (!open_ends()) {
-		ahead.parent = 0;
+	if (raw(SYS_pipe2, (long)ahead.made, O_CLOEXEC, 0, 0) < 0)
 		return;
-	}
+	ahead.parent = (int)raw(SYS_getpid, 0, 0, 0, 0);
 	raw(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask, sizeof(mask));
 	maker = (int)raw(SYS_clone, CLONE_FILES | CLONE_PIDFD | SIGCHLD, 0, (long)&ahead.maker_fd,
 			 0);
@@ -158,12 +156,17 @@ BEFORE_THE_LIBRARY __attribute__((used)) static void ahead_begin(long *stack_at_
 		raw(SYS_sched_setaffinity, maker, sizeof(ahead.others), (long)ahead.others, 0);
 	raw(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask));
 	ahead.maker = maker;
-	if (maker <= 0)
-		ahead.parent = 0;
+	if (maker > 0 && open_ends())
+		return;
+	if (maker > 0) {
+		raw(SYS_kill, maker, SIGKILL, 0, 0);
+		raw(SYS_wait4, maker, 0, 0, 0);
+	}
+	ahead.parent = 0;
 }
 
 /* _start finds its registers and its stack as the kernel left them. */
-__asm__("	.text\n"
+__asm__("	.section .text.ward_entry,\"ax\",@progbits\n"
 	"	.globl ward_entry\n"
 	"	.type ward_entry, @function\n"
 	"ward_entry:\n"
@@ -175,7 +178,8 @@ __asm__("	.text\n"
 	"	add $8, %rsp\n"
 	"	pop %rdx\n"
 	"	jmp _start\n"
-	"	.size ward_entry, .-ward_entry\n");
+	"	.size ward_entry, .-ward_entry\n"
+	"	.text\n");
 
 /* From here on there is a library. */
 
@@ -190,6 +194,31 @@ static bool is_there(void)
 	return ahead.parent > 0 && !ahead.is_init && getpid() == ahead.parent;
 }
 
+/* Init takes over the midwife's memory, stack and all, because a copy takes a twentieth of a start.
+ * She waits in this call as long as init lives, or until she is ended, and then must not look at
+ * any of it: behind the call she only ends. */
+static void become_init(void)
+{
+	struct kernel_clone arguments = {.flags = CLONE_NEWPID | CLONE_FILES | CLONE_PARENT |
+						  CLONE_PIDFD | CLONE_PARENT_SETTID | CLONE_VM |
+						  CLONE_VFORK,
+					 .pidfd = (uint64_t)(uintptr_t)&ahead.birth.pidfd,
+					 .parent_tid = (uint64_t)(uintptr_t)&ahead.birth.pid};
+	long result = SYS_clone3;
+
+	__asm__ volatile("	syscall\n"
+			 "	test %%rax, %%rax\n"
+			 "	jz 1f\n"
+			 "	mov %[end], %%eax\n"
+			 "	xor %%edi, %%edi\n"
+			 "	syscall\n"
+			 "	hlt\n"
+			 "1:\n"
+			 : "+a"(result)
+			 : "D"(&arguments), "S"(sizeof(arguments)), [end] "i"(SYS_exit_group)
+			 : "rcx", "r11", "memory");
+}
+
 /* Returns as init, or not at all. */
 static void bear(void)
 {
@@ -201,18 +230,12 @@ static void bear(void)
 	    events[0].revents & POLLIN &&
 	    (ahead.begun.uid != 0 || syscall(SYS_setgroups, 0, NULL) == 0) &&
 	    setns(ahead.maker_fd, NAMESPACES) == 0) {
-		ahead.birth.pid = (int)syscall(
-			SYS_clone, CLONE_NEWPID | CLONE_FILES | CLONE_PARENT | CLONE_PIDFD, NULL,
-			&ahead.birth.pidfd, NULL, NULL);
-		if (ahead.birth.pid == 0) {
-			/* Who bore us may be told any moment where to run, and we are not. */
-			(void)syscall(SYS_sched_setaffinity, 0, sizeof(ahead.others), ahead.others);
-			ahead.is_init = true;
-			return;
-		}
+		become_init();
+		/* Whoever is told may tell us any moment where to run, and we are not to. */
+		(void)syscall(SYS_sched_setaffinity, 0, sizeof(ahead.others), ahead.others);
+		ahead.is_init = true;
 		(void)!write(ahead.told[1], &ahead.birth, sizeof(ahead.birth));
-		for (;;)
-			pause();
+		return;
 	}
 	_exit(0);
 }
@@ -237,6 +260,11 @@ bool ahead_bear(struct ahead_begun *ret_begun)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	*ret_begun = ahead.begun;
 	return ahead.is_init;
+}
+
+int ahead_self(void)
+{
+	return ahead.is_init ? ahead.birth.pidfd : -1;
 }
 
 void ahead_settle(void)

@@ -33,6 +33,8 @@ bool ahead_bear(struct ahead_begun *ret_begun);
 /* As init: where it runs is the kernel's again. Until then it stays beside ward, which works on
  * while init is woken: the kernel likes to wake whoever is written to where the writer is. */
 void ahead_settle(void);
+/* As init: a pidfd of ours. */
+int ahead_self(void);
 /* False: nothing was begun, or not for these. */
 bool ahead_take(uid_t uid, gid_t gid, struct ahead_begun *ret_begun);
 /* Once after it was taken. Its pid, or -1 where it never came to be. */

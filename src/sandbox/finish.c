@@ -147,7 +147,7 @@ static int check_rung(const struct sandbox *sandbox, const struct rung *rung,
 /* What init reads of its children while it is under the filter, where an open may wait for a
  * supervisor that is gone: how many there were, or, where they do not end with it, which there are.
  */
-static int open_tasks(const struct rung *rung)
+int stage_open_tasks(const struct rung *rung)
 {
 	char path[64] = "/proc/sys/kernel/ns_last_pid";
 
@@ -188,7 +188,8 @@ int stage_finish(const struct finish *finish, struct build_report *report)
 	 */
 	if (chdir(sandbox->cwd) < 0)
 		return stage_fail(failure, "starting in", sandbox->cwd);
-	report->tasks = open_tasks(rung);
+	if (report->tasks < 0)
+		report->tasks = stage_open_tasks(rung);
 	if (stage_filter(sandbox, rung, finish->no_network, finish->pass, &report->listener,
 			 failure) < 0 ||
 	    build_landlock(&landlock, finish->trees, finish->caches, failure) < 0)

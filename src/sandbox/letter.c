@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What init is told when the request is judged, as one file of memory: the sandbox, its texts one
- * behind the other, and the masks. Init is a copy of ward from before, the same program with the
- * same structures, so that only what they point to needs a form of its own. */
+/* What init is told when the request is judged, in one message, or in a file of memory where it is
+ * long: the sandbox, its texts one behind the other, and the masks. Init is a copy of ward from
+ * before, the same program with the same structures, so that only what they point to needs a form
+ * of its own. */
 #include "allow.h"
 #include "stage.h"
 #include "../base/buffer.h"
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 /* The lists in the order in which their texts follow; a list keeps its order. */
 enum { WRITABLE, SHOWN, CACHES, MOUNTS, ARGV, ENVIRONMENT, CANDIDATES, LISTS };
@@ -120,11 +122,19 @@ static uint64_t add_environment(struct buffer *letter, char *const *items, const
 	return count + 1;
 }
 
-int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsigned lost,
-		 int *ret_fd, uint64_t *ret_length, struct error **ret_error)
+static int put_in_file(const struct buffer *letter)
+{
+	_cleanup_close_ int fd = memfd_create("sandbox", MFD_CLOEXEC);
+
+	return fd < 0 || write_all(fd, letter->data, letter->length) < 0 ? -1 : STEAL_FD(fd);
+}
+
+int letter_send(int control, int init, const struct sandbox *sandbox, const struct masks *masks,
+		unsigned lost, int *ret_fd, struct error **ret_error)
 {
 	_cleanup_buffer_ struct buffer letter = {0};
-	_cleanup_close_ int fd = -1;
+	struct note note = {.fd = -1, .init = init};
+	struct iovec parts[2] = {{&note, sizeof(note)}};
 	struct head head = {.sandbox = *sandbox};
 	bool mounts = !(lost & WALL_BIT(WALL_MOUNT_NAMESPACE));
 	int r = 0;
@@ -163,11 +173,15 @@ int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsig
 	if (r < 0)
 		return r;
 
-	fd = memfd_create("sandbox", MFD_CLOEXEC);
-	if (fd < 0 || write_all(fd, letter.data, letter.length) < 0)
+	/* Of a container pid 1 reads it as well. */
+	if ((sandbox->runtime || letter.length > LETTER_SHORT) &&
+	    (note.fd = put_in_file(&letter)) < 0)
 		return fail(ret_error, E_ENGINE, "there is no memory for what to run");
-	*ret_length = letter.length;
-	*ret_fd = STEAL_FD(fd);
+	note.length = letter.length;
+	parts[1] = (struct iovec){letter.data, note.fd < 0 ? letter.length : 0};
+	/* Where nobody reads it, that shows when the report does not come. */
+	(void)!writev(control, parts, ELEMENTS(parts));
+	*ret_fd = note.fd;
 	return 0;
 }
 
@@ -218,17 +232,16 @@ static struct list take_list(const char **at, uint64_t count, char ***room)
 	return (struct list){.items = take_texts(at, count, room), .count = count};
 }
 
-int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char **ret_masks,
-		size_t *ret_masks_length)
+static int parse(const char *letter, uint64_t length, struct sandbox *ret_sandbox,
+		 const char **ret_masks, size_t *ret_masks_length)
 {
 	static struct list writable, shown, caches, mounts, candidates;
-	const char *letter = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
 	const struct head *head = (const struct head *)letter;
 	struct sandbox sandbox;
 	const char *at;
 	char **room;
 
-	if (letter == MAP_FAILED || !(room = make_room(head)))
+	if (!(room = make_room(head)))
 		return -errno;
 	at = letter + sizeof(*head);
 	sandbox = head->sandbox;
@@ -262,4 +275,29 @@ int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char
 	*ret_masks = at;
 	*ret_masks_length = length - sizeof(*head) - head->texts;
 	return 0;
+}
+
+int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char **ret_masks,
+		size_t *ret_masks_length)
+{
+	const char *letter = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	return letter == MAP_FAILED
+		       ? -errno
+		       : parse(letter, length, ret_sandbox, ret_masks, ret_masks_length);
+}
+
+int letter_receive(int control, struct note *ret_note, struct sandbox *ret_sandbox,
+		   const char **ret_masks, size_t *ret_masks_length)
+{
+	static char text[LETTER_SHORT] __attribute__((aligned(16)));
+	struct iovec parts[] = {{ret_note, sizeof(*ret_note)}, {text, sizeof(text)}};
+	ssize_t got = readv(control, parts, ELEMENTS(parts)) - (ssize_t)sizeof(*ret_note);
+
+	if (got < 0 || (uint64_t)got != (ret_note->fd < 0 ? ret_note->length : 0))
+		_exit(0); /* the supervisor changed its mind, or is gone */
+	return ret_note->fd < 0
+		       ? parse(text, ret_note->length, ret_sandbox, ret_masks, ret_masks_length)
+		       : letter_read(ret_note->fd, ret_note->length, ret_sandbox, ret_masks,
+				     ret_masks_length);
 }

@@ -26,9 +26,9 @@
 static const char hosts[] = "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n";
 static const char nameserver[] = "nameserver 127.0.0.1\noptions edns0\n";
 
-static int write_file(const char *path, const char *text)
+static int write_text(const char *path, const char *text, int flags)
 {
-	int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0444);
+	int fd = open(path, O_CREAT | flags | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0444);
 	ssize_t length = (ssize_t)strlen(text);
 
 	if (fd < 0)
@@ -39,6 +39,11 @@ static int write_file(const char *path, const char *text)
 	}
 	close(fd);
 	return 0;
+}
+
+static int write_file(const char *path, const char *text)
+{
+	return write_text(path, text, O_EXCL);
 }
 
 /* A path that no symlink leads away from: what was named is what is covered. */
@@ -117,12 +122,13 @@ static bool is_absence(int errnum)
 
 /* The system's own links are followed. One call, and half the time of cover: what lies there nobody
  * has looked at before. */
-static int cover_if_there(const char *source, const char *path)
+static int cover_if_there(const char *source, const char *path, bool early)
 {
 	/* Whoever adds a user or a host replaces the file: nothing can be mounted on the old one.
 	 */
 	for (int round = 0; round < 100; round++) {
-		if (mount(source, path, NULL, MS_BIND, NULL) == 0)
+		if ((early ? stage_cover_early(source, AT_FDCWD, path)
+			   : mount(source, path, NULL, MS_BIND, NULL)) == 0)
 			return 0;
 		if (errno != ENOENT || access(path, F_OK) < 0)
 			return is_absence(errno) ? 0 : -1;
@@ -268,7 +274,8 @@ static int prepare(const char *text, const struct item *item, unsigned *index, i
 	switch (item->kind) {
 	case MASK_FILE:
 	case MASK_DIRECTORY:
-		r = directory ? mkdir(source, 0) : mknod(source, S_IFREG, 0);
+		if (!foreseen_stands(item->path))
+			r = directory ? mkdir(source, 0) : mknod(source, S_IFREG, 0);
 		break;
 	case MASK_SHELL:
 		r = make_directory(source, 0555);
@@ -390,50 +397,96 @@ static int apply(const char *text, const char *end, int *opened, struct failure 
 			r = pin(&item, failure);
 		else if (mask_opens(item.kind))
 			r = attach_opened(&item, &opened[opened_count++], failure);
-		else
+		else if (!foreseen_stands(item.path))
 			r = mask(index++, &item, failure);
+		else
+			index++;
 	}
 	return r;
 }
 
-int stage_hosts(unsigned walls, struct failure *failure)
+/* Names of the sandbox's own. Those of hosts are the same for all, those of users and groups are
+ * written when they are known: until then a place is held for them, because files, and mounts of
+ * them, take longer to make than to fill. */
+static const struct {
+	const char *source, *path, *text;
+} names[] = {
+	{STORE "/hosts", "/etc/hosts", hosts},
+	{STORE "/resolv.conf", "/etc/resolv.conf", nameserver},
+	{STORE "/passwd", "/etc/passwd", "\n"},
+	{STORE "/group", "/etc/group", "\n"},
+};
+enum { USERS = 2 };
+static bool names_stand;
+
+int stage_names(unsigned walls, struct failure *failure)
 {
 	const unsigned needed =
 		WALL_BIT(WALL_MOUNT_NAMESPACE) | WALL_BIT(WALL_RUN) | WALL_BIT(WALL_NET_NAMESPACE);
 
 	if ((walls & needed) != needed)
 		return 0;
-	if (write_file(STORE "/hosts", hosts) < 0 ||
-	    write_file(STORE "/resolv.conf", nameserver) < 0 || prepare_linked_resolver() < 0)
-		return stage_fail(failure, "writing", "/etc/hosts and resolv.conf of the sandbox");
+	for (size_t i = 0; i < ELEMENTS(names); i++)
+		if (write_text(names[i].source, names[i].text, O_EXCL) < 0)
+			return stage_fail(failure, "writing for the sandbox", names[i].path);
+	if (prepare_linked_resolver() < 0)
+		return stage_fail(failure, "writing for the sandbox", "/etc/resolv.conf");
+	for (size_t i = 0; i < ELEMENTS(names); i++)
+		if (cover_if_there(names[i].source, names[i].path, /* early= */ true) < 0)
+			return stage_fail(failure, "covering", names[i].path);
+	names_stand = true;
 	return 0;
 }
 
-/* Names of users and groups that the sandbox has of its own. */
-static int write_names(const struct sandbox *sandbox, struct failure *failure)
+static const char *text_of(const struct sandbox *sandbox, size_t name)
 {
-	if ((*sandbox->users && write_file(STORE "/passwd", sandbox->users) < 0) ||
-	    (*sandbox->groups && write_file(STORE "/group", sandbox->groups) < 0))
-		return stage_fail(failure, "writing", "/etc/passwd and group of the sandbox");
+	return name == USERS ? sandbox->users : sandbox->groups;
+}
+
+static int write_users(const struct sandbox *sandbox, struct failure *failure)
+{
+	for (size_t i = USERS; i < ELEMENTS(names); i++)
+		if (*text_of(sandbox, i) &&
+		    write_text(names[i].source, text_of(sandbox, i), /* flags= */ 0) < 0)
+			return stage_fail(failure, "writing for the sandbox", names[i].path);
 	return 0;
 }
 
-static int cover_names(const struct sandbox *sandbox, bool network, struct failure *failure)
+/* Without a text of its own the host's is seen. */
+static int settle_users(const struct sandbox *sandbox, struct failure *failure)
 {
-	if (network && (cover_if_there(STORE "/hosts", "/etc/hosts") < 0 ||
-			cover_if_there(STORE "/resolv.conf", "/etc/resolv.conf") < 0))
-		return stage_fail(failure, "covering", "/etc/hosts and resolv.conf");
-	if ((*sandbox->users && cover_if_there(STORE "/passwd", "/etc/passwd") < 0) ||
-	    (*sandbox->groups && cover_if_there(STORE "/group", "/etc/group") < 0))
-		return stage_fail(failure, "covering", "/etc/passwd and group");
+	for (size_t i = USERS; i < ELEMENTS(names); i++) {
+		const char *path = names[i].path;
+
+		if (*text_of(sandbox, i) && !names_stand &&
+		    cover_if_there(names[i].source, path, /* early= */ false) < 0)
+			return stage_fail(failure, "covering", path);
+		/* EINVAL: nothing of ours is mounted there. */
+		if (!*text_of(sandbox, i) && names_stand && umount2(path, MNT_DETACH) < 0 &&
+		    errno != EINVAL && !is_absence(errno))
+			return stage_fail(failure, "uncovering", path);
+	}
 	return 0;
+}
+
+int stage_settle(unsigned walls, const char *text, size_t length, struct failure *failure)
+{
+	const char *end = walls & WALL_BIT(WALL_MASKS) ? text + length : text;
+	struct item item;
+
+	for (const char *next = text; next < end;) {
+		next = read_item(next, &item);
+		if (item.kind == MASK_FILE || item.kind == MASK_DIRECTORY)
+			foreseen_mean(item.path, item.kind == MASK_DIRECTORY, item.device,
+				      item.inode);
+	}
+	return foreseen_settle(failure);
 }
 
 int stage_masks(const struct sandbox *sandbox, unsigned walls, uint64_t caches, const char *text,
 		size_t length, struct texts *texts, struct failure *failure)
 {
 	static int opened[OPENED_MOST];
-	bool network = walls & WALL_BIT(WALL_NET_NAMESPACE);
 	const char *end = walls & WALL_BIT(WALL_MASKS) ? text + length : text;
 	unsigned index = 0, opened_count = 0;
 	struct item item;
@@ -444,7 +497,7 @@ int stage_masks(const struct sandbox *sandbox, unsigned walls, uint64_t caches, 
 		return walls & WALL_BIT(WALL_DEVICES) && umount2("/run", MNT_DETACH) < 0
 			       ? stage_fail(failure, "uncovering", "/run")
 			       : 0;
-	if (write_names(sandbox, failure) < 0)
+	if (write_users(sandbox, failure) < 0)
 		return -1;
 	for (const char *next = text; next < end;) {
 		next = read_item(next, &item);
@@ -455,7 +508,7 @@ int stage_masks(const struct sandbox *sandbox, unsigned walls, uint64_t caches, 
 		return -1;
 	if (chmod(STORE, 0) < 0 || stage_close("/run", 0, MOUNT_RDONLY | MOUNT_NODEV) < 0)
 		return stage_fail(failure, "closing", "/run");
-	if (cover_names(sandbox, network, failure) < 0)
+	if (settle_users(sandbox, failure) < 0)
 		return -1;
 	return apply(text, end, opened, failure);
 }

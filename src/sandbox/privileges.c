@@ -169,10 +169,39 @@ static int attach(const struct sock_fprog *filter, bool notify)
 	return r;
 }
 
+static struct sock_filter program[BPF_ROOM]; /* too large for a comfortable stack */
+static int program_length;		     /* of one that was prepared; 0: none was */
+
+static bool is_as_prepared(const struct sandbox *sandbox, const struct rung *rung)
+{
+	return program_length > 0 && !rung->lost && !sandbox->trap_allocation &&
+	       !sandbox->trap_messages && !sandbox->trap_reads && !sandbox->trap_wishes &&
+	       !sandbox->trap_programs && call_set_is_empty(&sandbox->filter.allowed) &&
+	       call_set_is_empty(&sandbox->filter.denied);
+}
+
+static void trap_for_later(const struct rung *rung)
+{
+	if (!stage_enters_later(rung->walls) || !(rung->walls & WALL_BIT(WALL_NOTIFY)))
+		return;
+	filter_trap_network();
+	filter_trap_shares();
+}
+
+void stage_prepare_filter(const struct rung *rung, bool no_network)
+{
+	const unsigned needed = WALL_BIT(WALL_SECCOMP) | WALL_BIT(WALL_NOTIFY);
+
+	if ((rung->walls & needed) != needed || rung->lost || no_network)
+		return;
+	trap_for_later(rung);
+	program_length = filter_build(/* notify= */ true, &(struct filter_changes){0},
+				      /* rung= */ NULL, program);
+}
+
 int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_network,
 		 const uint32_t pass[static 4], int *ret_listener, struct failure *failure)
 {
-	static struct sock_filter program[BPF_ROOM]; /* too large for a comfortable stack */
 	unsigned lost = rung->lost;
 	bool notify = rung->walls & WALL_BIT(WALL_NOTIFY),
 	     alone = lost & WALL_BIT(WALL_MOUNT_NAMESPACE),
@@ -201,13 +230,12 @@ int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_netwo
 		filter_trap_reads();
 	if (sandbox->trap_wishes && notify)
 		filter_trap_wishes();
-	if (stage_enters_later(rung->walls) && notify) {
-		filter_trap_network();
-		filter_trap_shares();
-	}
+	trap_for_later(rung);
 	if (sandbox->trap_programs && notify)
 		filter_trap_programs();
-	r = filter_build(notify, &sandbox->filter, lost ? &needs : NULL, program);
+	r = is_as_prepared(sandbox, rung)
+		    ? program_length
+		    : filter_build(notify, &sandbox->filter, lost ? &needs : NULL, program);
 	if (r < 0) {
 		errno = -r;
 		return stage_fail(failure, "building", "the system-call filter");

@@ -235,15 +235,11 @@ static int receive_container(const struct sandbox *sandbox, struct entry *entry,
 int sandbox_tell(const struct sandbox *sandbox, struct entry *entry, const struct masks *masks,
 		 struct error **ret_error)
 {
-	struct note note = {.init = entry->pidfd};
-	int r = letter_write(sandbox, masks, entry->lost, &entry->letter, &note.length, ret_error);
+	int r = letter_send(entry->control, entry->pidfd, sandbox, masks, entry->lost,
+			    &entry->letter, ret_error);
 
-	if (r < 0)
-		return r;
-	note.fd = entry->letter;
-	/* Where nobody reads it, that shows when the report does not come. */
-	(void)!write(entry->control, &note, sizeof(note));
-	return 0;
+	entry->told = r == 0;
+	return r;
 }
 
 int sandbox_release(const struct sandbox *sandbox, struct entry *entry, struct error **ret_error)
@@ -260,6 +256,7 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, struct e
 		(void)place_keep(&entry->place);
 	}
 	ahead_tidy();
+	entry->told = false;
 	length = hear(entry, &report);
 	ahead_tidy();
 	if (length != sizeof(report) && entry->errors >= 0 && has_ended(entry->pidfd))
@@ -297,7 +294,7 @@ void entry_done(struct entry *entry)
 	place_leave(&entry->place);
 	(void)sandbox_born(entry, /* ret_error= */ NULL);
 	/* Told, and not released. */
-	if (entry->letter >= 0)
+	if (entry->told)
 		(void)hear(entry, &report);
 	/* Still building, it may be waiting for anything. */
 	if (entry->init > 0 &&

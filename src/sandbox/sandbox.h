@@ -47,7 +47,9 @@ struct ground {
 	uid_t uid; /* the same inside and outside */
 	gid_t gid;
 	bool whole; /* with a user namespace or not at all: nothing is given up to do without */
-	const char *runtime; /* of a container, where it is known; borrowed, may be NULL */
+	const char *runtime;	   /* of a container, where it is known; borrowed, may be NULL */
+	const char *const *likely; /* paths that are probably to be hidden, with NULL at their end;
+				      they live as long as init. NULL: nothing is known */
 };
 
 /* Everything is borrowed and must live until sandbox_release has returned. */
@@ -155,7 +157,8 @@ struct entry {
 	int root;	  /* the sandbox's root directory, O_PATH */
 	int input; /* the reopened standard input, to learn how far it was read; not of a pipe */
 	int init_control;  /* init's end of control, until it has a table of fds of its own */
-	int letter;	   /* what init was told, until it is released */
+	bool told;	   /* init was, and has not been released */
+	int letter;	   /* what it was told, where that is a file */
 	struct stay place; /* where the supervisor stays while a command starts; see run.h */
 	int self; /* a pidfd of the supervisor, for init to see whether it lives; until then as well
 		   */
@@ -167,8 +170,8 @@ struct entry {
 };
 
 /* First of all in a program that begins sandboxes. Where we are init of one that was begun before
- * (ahead.h) it does not return. */
-void sandbox_be_init(void);
+ * (ahead.h) it does not return. likely: see struct ground. */
+void sandbox_be_init(const char *const *likely);
 int sandbox_begin(const struct ground *ground, struct entry *ret_entry, struct error **ret_error);
 /* Init is there when this returns. Fails with ERESTART where it could not be born as it was begun:
  * begin again. */

@@ -44,8 +44,21 @@ int stage_close(const char *path, unsigned how, uint64_t attributes);
 /* The tree read-only; /run, /dev and /proc the sandbox's own. Walls that could not be built but are
  * not vital are taken from *rung. */
 int stage_tree(const struct ground *ground, struct rung *rung, struct failure *failure);
-/* What the sandbox's own names of hosts are, in the store; where /run is its own. */
-int stage_hosts(unsigned walls, struct failure *failure);
+/* The sandbox's own names of hosts, users and groups; where /run is its own. */
+int stage_names(unsigned walls, struct failure *failure);
+/* What is probably to be hidden is hidden. Where that fails it has to be done later. */
+void stage_foresee(const struct ground *ground, unsigned walls);
+/* Of that: what lies there is meant; what was not meant is uncovered; the mask of this path stands.
+ */
+void foreseen_mean(const char *path, bool is_directory, dev_t device, ino_t inode);
+int foreseen_settle(struct failure *failure);
+bool foreseen_stands(const char *path);
+/* Where in the store such a mask lies, which has no number. */
+enum { FORESEEN_SOURCE = sizeof(STORE) + NAME_MAX + 1 };
+void foreseen_source(const char *path, char source[static FORESEEN_SOURCE]);
+/* Mounts what lies at source, in the store, while more is made there. target: an fd, and path: "";
+ * or AT_FDCWD and a path whose links are followed. */
+int stage_cover_early(const char *source, int target, const char *path);
 
 /* True where the supervisor can enter the sandbox later: the network is furnished when somebody
  * first makes a socket of it, shares are taken when somebody first wants some. */
@@ -65,6 +78,9 @@ struct cache_trees {
 	int trees[CACHES_MOST]; /* the root of each, -1 where there is none */
 };
 
+/* Of what was foreseen only those masks are left that are among these, as stage_masks takes them.
+ */
+int stage_settle(unsigned walls, const char *text, size_t length, struct failure *failure);
 /* A directory of this user's, where no link leads: ward's own, made for the sandbox. */
 int stage_open_own(const char *path);
 /* What stays writable, /tmp, and the layers. trees: one for each of sandbox->writable, filled. */
@@ -102,6 +118,10 @@ int stage_limits(const struct sandbox *sandbox, unsigned walls, struct failure *
 int stage_bounding_set(unsigned walls, struct failure *failure);
 /* no_new_privs, empty capability sets, locked securebits. */
 int stage_privileges(unsigned walls, struct failure *failure);
+/* What it reads of its children later; -1 where there is nothing. */
+int stage_open_tasks(const struct rung *rung);
+/* The filter as most commands have it, to be taken where nothing else turns out to be wanted. */
+void stage_prepare_filter(const struct rung *rung, bool no_network);
 /* The filter. pass: what init shows to be let signal; see filter.h. Where there is no
  * notification to be had it is taken from *rung. */
 int stage_filter(const struct sandbox *sandbox, struct rung *rung, bool no_network,
@@ -158,20 +178,24 @@ int init_execute(const struct sandbox *sandbox);
 _Noreturn void init_main(const struct sandbox *sandbox, const struct rung *rung,
 			 const uint32_t pass[static 4], const struct init_fds *fds);
 
-/* What init is told when the request is judged and recorded: where its letter is. */
+/* What init is told when the request is judged: the sandbox and its masks, behind this. */
+enum { LETTER_SHORT = 16 << 10 };
 struct note {
-	int fd, init; /* the letter, and a pidfd of its reader */
+	int fd, init; /* the letter, where it is a file of memory; and a pidfd of its reader */
 	uint64_t length;
 };
 
-/* What init is told when the request is judged: the sandbox and its masks, as a file of memory.
- * Makes the file; the caller closes it. lost: where there are no mounts, what Landlock is to allow
- * stands in it instead of the masks, and TMPDIR is set. */
-int letter_write(const struct sandbox *sandbox, const struct masks *masks, unsigned lost,
-		 int *ret_fd, uint64_t *ret_length, struct error **ret_error);
+/* *ret_fd: the file, which the caller closes; -1 where there is none. lost: where there are no
+ * mounts, what Landlock is to allow stands in the letter instead of the masks, and TMPDIR is set.
+ */
+int letter_send(int control, int init, const struct sandbox *sandbox, const struct masks *masks,
+		unsigned lost, int *ret_fd, struct error **ret_error);
 /* In a container's engine, for pid 1: what stands, and the layers over caches. 0 or -1. */
 int letter_note(int fd, const struct rung *rung, uint64_t layers);
-/* Reads it in init. What *ret_sandbox points to lives as long as init. *ret_masks: as stage_masks
- * takes it. */
+/* In init: what *ret_sandbox points to lives as long as it. *ret_masks: as stage_masks takes it.
+ * Does not return where no letter comes. */
+int letter_receive(int control, struct note *ret_note, struct sandbox *ret_sandbox,
+		   const char **ret_masks, size_t *ret_masks_length);
+/* In pid 1 of a container, from the file. */
 int letter_read(int fd, uint64_t length, struct sandbox *ret_sandbox, const char **ret_masks,
 		size_t *ret_masks_length);

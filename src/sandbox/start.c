@@ -4,7 +4,7 @@
  * Init is cloned with a table of fds shared with the supervisor, because the notification fd comes
  * into being behind the filter, where no message can be sent any more without being shown to a
  * supervisor that does not have it yet. Init gives up the shared table before it starts the
- * command. Memory is never shared.
+ * command. Memory is never shared with the supervisor.
  *
  * The two work side by side, because a start is waited for: init makes the namespaces and builds
  * the tree while the supervisor judges the request, which takes as long. */
@@ -127,9 +127,9 @@ static int build_network(int init, struct build_report *report)
 
 /* For the supervisor, so that init does not die of taking the mounts down; see close_behind. Where
  * it cannot be had init does. Layers must be gone before somebody else gets their directories. */
-static int hold_mounts(int init, const struct rung *rung, uint64_t caches)
+static int hold_mounts(int init, const struct rung *rung)
 {
-	return rung->walls & WALL_BIT(WALL_MOUNT_NAMESPACE) && !caches
+	return rung->walls & WALL_BIT(WALL_MOUNT_NAMESPACE)
 		       ? open_namespace(init, PIDFD_OPEN_MOUNTS, "/proc/self/ns/mnt")
 		       : -1;
 }
@@ -161,6 +161,21 @@ static int build_ground(const struct ground *ground, struct build_report *report
 			failure->missing = WALL_BIT(WALL_MOUNT_NAMESPACE);
 		return -1;
 	}
+	return 0;
+}
+
+/* What is mostly wanted, while init would wait for its letter: of a sandbox that was begun ahead,
+ * by a ward that ends with it, so that nobody is left with what is in the table. */
+static int prepare(const struct ground *ground, struct build_report *report)
+{
+	struct rung *rung = &report->rung;
+	const int init = ahead_self();
+
+	if (build_network(init, report) < 0)
+		return -1;
+	report->mounts = hold_mounts(init, rung);
+	report->tasks = stage_open_tasks(rung);
+	stage_prepare_filter(rung, lacks_network_wall(ground, rung));
 	return 0;
 }
 
@@ -232,24 +247,29 @@ static int build(const struct ground *ground, int control, const uint32_t pass[s
 	    (!contained && stage_bounding_set(rung->walls, failure) < 0) ||
 	    (contained && ground->runtime && runtime_starts_early(ground->runtime) &&
 	     engine_split(ground->runtime, control, &config, report) < 0) ||
-	    stage_hosts(whole, failure) < 0)
+	    stage_names(whole, failure) < 0)
 		return -1;
-	if (read(control, &letter, sizeof(letter)) != sizeof(letter))
-		_exit(0); /* the supervisor changed its mind, or is gone */
-	if (letter_read(letter.fd, letter.length, sandbox, &masks, &masks_length) < 0)
+	if (has_namespaces && prepare(ground, report) < 0)
+		return -1;
+	stage_foresee(ground, whole);
+	if (letter_receive(control, &letter, sandbox, &masks, &masks_length) < 0)
 		return stage_fail(failure, "reading", "what to run");
 	if (contained && (root = engine_open_root(sandbox, failure)) == -2)
 		return -1;
 	/* Not before: whoever changes his mind would keep what is in his table. */
-	if (!contained && build_network(letter.init, report) < 0)
+	if (!contained && !has_namespaces && build_network(letter.init, report) < 0)
 		return -1;
 	if (rung->walls & WALL_BIT(WALL_MOUNT_NAMESPACE) &&
-	    (stage_writable(sandbox, whole, trees, &caches, failure) < 0 ||
+	    (stage_settle(whole, masks, masks_length, failure) < 0 ||
+	     stage_writable(sandbox, whole, trees, &caches, failure) < 0 ||
 	     stage_masks(sandbox, whole, caches.standing, masks, masks_length, &report->texts,
 			 failure) < 0))
 		return -1;
 	report->caches = caches.standing;
-	report->mounts = hold_mounts(letter.init, rung, caches.standing);
+	if (caches.standing)
+		close_fd(&report->mounts);
+	else if (report->mounts < 0)
+		report->mounts = hold_mounts(letter.init, rung);
 	if (contained)
 		close_trees(sandbox, trees, &caches);
 	if (contained)
@@ -420,10 +440,13 @@ static int refused(struct entry *entry, struct error **ret_error)
 	return error_hint(ret_error, "`ward doctor` says what this machine gives");
 }
 
-void sandbox_be_init(void)
+void sandbox_be_init(const char *const *likely)
 {
 	struct ahead_begun begun;
-	struct ground ground = {.level = LEVEL_RESTRICTED, .network = NETWORK_NONE, .whole = true};
+	struct ground ground = {.level = LEVEL_RESTRICTED,
+				.network = NETWORK_NONE,
+				.whole = true,
+				.likely = likely};
 
 	if (!ahead_bear(&begun))
 		return;

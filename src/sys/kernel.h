@@ -101,8 +101,9 @@ struct kernel_mount_attr {
 #define MOUNT_NOSUID	   0x2
 #define MOUNT_NODEV	   0x4
 #define MOUNT_NOEXEC	   0x8
-#define MOUNT_CLONE	   0x1 /* open_tree: OPEN_TREE_CLONE */
-#define MOUNT_FROM_EMPTY   0x4 /* move_mount: MOVE_MOUNT_F_EMPTY_PATH */
+#define MOUNT_CLONE	   0x1	/* open_tree: OPEN_TREE_CLONE */
+#define MOUNT_FROM_EMPTY   0x4	/* move_mount: MOVE_MOUNT_F_EMPTY_PATH */
+#define MOUNT_TO_LINKS	   0x10 /* MOVE_MOUNT_T_SYMLINKS */
 #define MOUNT_TO_EMPTY	   0x40
 #define MOUNT_AT_RECURSIVE 0x8000
 

@@ -61,6 +61,19 @@ def test_shadow_is_unreadable(ward):
     assert done.code == 1 and done.out == ''
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason='needs mounts of its own')
+@pytest.mark.parametrize('flags', [(), ('--level', 'restricted')])  # the flag keeps it from being covered beforehand
+def test_what_most_sandboxes_hide_is_seen_where_it_is_meant(plain, flags):
+    """It is covered before it is known what is meant."""
+    if plain.person.uid != 0:
+        pytest.skip('others cannot read it anyway')
+    script = ('cp -a /etc etc && mkdir -p etc/ssl/private && echo meant > etc/ssl/private/key && mount --bind etc /etc && exec "$WARD" run '
+              + ' '.join(flags) + ' --read /etc/ssl/private --read /etc/passwd -- sh -c "cat /etc/ssl/private/key; wc -l < /etc/passwd; wc -l < /etc/group; cat /etc/shadow"')
+    done = plain('-m', '--propagation', 'private', 'sh', '-c', script, program='/usr/bin/unshare')
+    users = len(open('/etc/passwd').readlines())
+    assert done.code == 1 and done.out == f'meant\n{users}\n2\n' and 'Permission denied' in done.err, done
+
+
 @pytest.mark.parametrize('name', ['.env', 'a/.env', 'a/b/c/d/.env', '.env.local', '.env.production', 'web/.env.development.local'])
 def test_env_files_are_masked_at_every_depth(ward, name):
     ward.file(name, 'KEY=1\n')

@@ -229,3 +229,23 @@ def test_where_nothing_can_be_watched_the_masks_are_looked_at(plain, user):
     result = json.loads(out)
     assert json.loads(result['stdout'])['last'] is None, result
     assert any('cannot be watched' in warning for warning in result['sandbox_warnings']), result['sandbox_warnings']
+
+
+# In mounts of its own, where /etc is a copy. The mask of a file that most machines have is put up before it is known what else is hidden.
+REPLACED = '''
+cp -a /etc etc && mount --bind etc /etc || exit 9
+"$WARD" run -- sh -c 'cat /etc/shadow && echo LEAKED; touch ready; until [ -e replaced ]; do sleep 0.05; done
+    for i in $(seq 100); do cat /etc/shadow >/dev/null || exec echo masked again; sleep 0.05; done' &
+for i in $(seq 400); do [ -e ready ] && break; sleep 0.05; done
+sleep 0.3
+cp -p /etc/shadow /etc/shadow.new && mv /etc/shadow.new /etc/shadow && touch replaced
+wait $!
+'''
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason='needs mounts of its own')
+def test_what_was_masked_before_the_rest_is_masked_again(plain):
+    if plain.person.uid != 0:
+        pytest.skip('others cannot read it anyway')
+    done = plain('-m', '--propagation', 'private', 'sh', '-c', REPLACED, program='/usr/bin/unshare')
+    assert (done.code, done.out) == (0, 'masked again\n'), done

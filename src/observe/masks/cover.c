@@ -186,7 +186,8 @@ static int pin_above(const struct covering *covering, const char *path)
  * that fits. */
 static int clone_mask(const struct masks *masks, size_t mask, bool directory)
 {
-	char source[64];
+	char source[FORESEEN_SOURCE];
+	int tree;
 
 	if (masks->items[mask].is_directory != directory)
 		for (mask = 0; mask < masks->count; mask++)
@@ -199,7 +200,12 @@ static int clone_mask(const struct masks *masks, size_t mask, bool directory)
 		return -1;
 	}
 	snprintf(source, sizeof(source), STORE "/%u", masks->items[mask].number);
-	return sys_open_tree(AT_FDCWD, source, MOUNT_CLONE | O_CLOEXEC);
+	tree = sys_open_tree(AT_FDCWD, source, MOUNT_CLONE | O_CLOEXEC);
+	if (tree < 0 && errno == ENOENT) {
+		foreseen_source(masks->items[mask].path, source);
+		tree = sys_open_tree(AT_FDCWD, source, MOUNT_CLONE | O_CLOEXEC);
+	}
+	return tree;
 }
 
 static int cover_one(const struct covering *covering, size_t mask)
