@@ -15,26 +15,35 @@ struct capitals {
 	uint32_t letters; /* that are in it, by their last five bits */
 };
 
-static uint32_t letter_bit(char c)
+/* Every variable is held against every pattern at every start, which was a third of all that a
+ * judgement computes: so most are told by a letter that is not there. */
+enum { PATTERNS_MOST = 64 };
+struct table {
+	const char *const *patterns;
+	size_t count;			 /* of those whose letters are known */
+	uint32_t letters[PATTERNS_MOST]; /* of each */
+};
+static struct table secret = {.patterns = secret_variables}, host = {.patterns = host_variables};
+
+static uint32_t letters_of(const char *text)
 {
-	return UINT32_C(1) << (c & 31);
+	uint32_t letters = 0;
+
+	for (; *text; text++)
+		if (*text != '*')
+			letters |= UINT32_C(1) << (*text & 31);
+	return letters;
 }
 
-/* Stars alone. Every variable is held against every pattern at every start, which was a third of
- * all that a judgement computes: so most are told by a letter that is not there. */
+/* Stars alone. */
 static bool is_meant(const char *pattern, const struct capitals *name, size_t begin)
 {
 	bool anywhere = *pattern == '*';
-	const char *part = pattern + anywhere, *end = part, *at = name->text + begin;
+	const char *part = pattern + anywhere, *end = part + strcspn(part, "*"),
+		   *at = name->text + begin;
 	const char *name_end = name->text + name->size;
-	size_t length;
+	size_t length = (size_t)(end - part);
 
-	if (!anywhere && *part != *at)
-		return false;
-	for (; *end && *end != '*'; end++)
-		if (!(name->letters & letter_bit(*end)))
-			return false;
-	length = (size_t)(end - part);
 	if (length > (size_t)(name_end - at))
 		return false;
 	if (!*end)
@@ -50,14 +59,18 @@ static bool is_meant(const char *pattern, const struct capitals *name, size_t be
 	return false;
 }
 
-static bool in_table(const char *const *table, const char *text)
+static bool in_table(struct table *table, const char *text)
 {
-	struct capitals name = {.text = text};
+	const struct capitals name = {text, strlen(text), letters_of(text)};
+	const uint32_t missing = ~name.letters;
 
-	for (; text[name.size]; name.size++)
-		name.letters |= letter_bit(text[name.size]);
-	for (; *table; table++)
-		if (is_meant(*table, &name, 0))
+	for (; table->patterns[table->count] && table->count < PATTERNS_MOST; table->count++)
+		table->letters[table->count] = letters_of(table->patterns[table->count]);
+	for (size_t i = 0; i < table->count; i++)
+		if (!(table->letters[i] & missing) && is_meant(table->patterns[i], &name, 0))
+			return true;
+	for (size_t i = table->count; table->patterns[i]; i++)
+		if (is_meant(table->patterns[i], &name, 0))
 			return true;
 	return false;
 }
@@ -77,7 +90,7 @@ bool decide_is_secret_variable(const char *name)
 {
 	_cleanup_free_ char *capitals = in_capitals(name);
 
-	return in_table(secret_variables, capitals);
+	return in_table(&secret, capitals);
 }
 
 /* TMPDIR and its kin must not point where nothing can be written. */
@@ -128,11 +141,11 @@ void decide_environment(const struct request *request, const struct surroundings
 		     strcmp(name, "LOGNAME") == 0 || strcmp(name, "MAIL") == 0 ||
 		     strncmp(name, "XDG_", 4) == 0 || strncmp(name, "SUDO_", 5) == 0))
 			continue;
-		if (sandboxed && !kept && in_table(host_variables, capitals))
+		if (sandboxed && !kept && in_table(&host, capitals))
 			continue;
 		if (sandboxed && !kept && leads_to_closed_directory(name, equals + 1, permissions))
 			continue;
-		if (sandboxed && !kept && in_table(secret_variables, capitals)) {
+		if (sandboxed && !kept && in_table(&secret, capitals)) {
 			list_add(&permissions->dropped, name);
 			continue;
 		}
