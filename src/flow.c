@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/units.h"
+#include "decide/secrets.h"
 #include "escalate/explain.h"
 #include "parse/plan.h"
 #include "record/state.h"
@@ -85,6 +86,7 @@ static int begin_with(struct flow *flow, enum level level, enum network network,
 		.gid = flow->identity.gid,
 		.whole = whole,
 		.runtime = level == LEVEL_CONTAINER ? flow_likely_runtime(flow) : NULL,
+		.likely = level == LEVEL_RESTRICTED ? secrets_of_most : NULL,
 	};
 
 	entry_done(&flow->entry);

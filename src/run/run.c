@@ -55,6 +55,7 @@ struct run {
 	uint64_t started, killed; /* monotonic; 0: not yet, none */
 	uint64_t dying;		  /* when those that init leaves behind are killed one by one */
 	struct stops stops;	  /* who stands still while a person is asked */
+	bool settled;		  /* the start is over */
 	bool stays;		  /* until it is known whether it is to be frozen */
 	bool frozen;		  /* until somebody lets it go on, or it is ended */
 	bool held;		  /* init knows that it is we who stop them */
@@ -548,8 +549,10 @@ static void serve_once(struct run *run)
 	}
 	if (poll(fds, count, patience(run)) < 0)
 		return;
-	if (run->entry->place.stays && monotonic_ns() - run->started > start_ns)
-		place_leave(&run->entry->place);
+	if (!run->settled && monotonic_ns() - run->started > start_ns) {
+		run->settled = true;
+		entry_settle(run->entry);
+	}
 	if (fds[4].revents)
 		entry_reap_runtime(run->entry);
 	if (fds[2].revents)

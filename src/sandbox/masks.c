@@ -26,9 +26,9 @@
 static const char hosts[] = "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n";
 static const char nameserver[] = "nameserver 127.0.0.1\noptions edns0\n";
 
-static int write_text(const char *path, const char *text, int flags)
+static int write_text(const char *path, const char *text, int flags, mode_t mode)
 {
-	int fd = open(path, O_CREAT | flags | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0444);
+	int fd = open(path, O_CREAT | flags | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, mode);
 	ssize_t length = (ssize_t)strlen(text);
 
 	if (fd < 0)
@@ -43,7 +43,7 @@ static int write_text(const char *path, const char *text, int flags)
 
 static int write_file(const char *path, const char *text)
 {
-	return write_text(path, text, O_EXCL);
+	return write_text(path, text, O_EXCL, 0444);
 }
 
 /* A path that no symlink leads away from: what was named is what is covered. */
@@ -427,7 +427,7 @@ int stage_names(unsigned walls, struct failure *failure)
 	if ((walls & needed) != needed)
 		return 0;
 	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (write_text(names[i].source, names[i].text, O_EXCL) < 0)
+		if (write_text(names[i].source, names[i].text, O_EXCL, 0644) < 0)
 			return stage_fail(failure, "writing for the sandbox", names[i].path);
 	if (prepare_linked_resolver() < 0)
 		return stage_fail(failure, "writing for the sandbox", "/etc/resolv.conf");
@@ -447,7 +447,7 @@ static int write_users(const struct sandbox *sandbox, struct failure *failure)
 {
 	for (size_t i = USERS; i < ELEMENTS(names); i++)
 		if (*text_of(sandbox, i) &&
-		    write_text(names[i].source, text_of(sandbox, i), /* flags= */ 0) < 0)
+		    write_text(names[i].source, text_of(sandbox, i), /* flags= */ 0, 0644) < 0)
 			return stage_fail(failure, "writing for the sandbox", names[i].path);
 	return 0;
 }

@@ -286,6 +286,12 @@ int sandbox_release(const struct sandbox *sandbox, struct entry *entry, struct e
 	return 0;
 }
 
+void entry_settle(struct entry *entry)
+{
+	place_leave(&entry->place);
+	ahead_tidy();
+}
+
 void entry_done(struct entry *entry)
 {
 	struct build_report report;

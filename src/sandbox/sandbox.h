@@ -183,6 +183,8 @@ int sandbox_tell(const struct sandbox *sandbox, struct entry *entry, const struc
  * means that something to be masked was moved between the search and the mask: search again; one
  * with ERESTART that this machine refuses a wall: begin again, and it is left out. */
 int sandbox_release(const struct sandbox *sandbox, struct entry *entry, struct error **ret_error);
+/* What a start kept is given up: our place, and who bore init. */
+void entry_settle(struct entry *entry);
 /* Whether this machine gives a layer over a cache, by making one of what lies in the directory:
  * lower, upper and work. 0 or -errno. */
 int sandbox_try_layer(const char *directory);

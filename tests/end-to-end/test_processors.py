@@ -117,7 +117,8 @@ def places(pid):
     for task in pathlib.Path(f'/proc/{pid}/task').iterdir():
         found[task.name] = task
         for child in (task / 'children').read_text().split():
-            if pathlib.Path(f'/proc/{child}/comm').read_text() != 'ward-init\n':
+            ended = pathlib.Path(f'/proc/{child}/stat').read_text().rpartition(')')[2].split()[0] == 'Z'
+            if not ended and pathlib.Path(f'/proc/{child}/comm').read_text() != 'ward-init\n':
                 found[child] = pathlib.Path('/proc', child)
     return {name: {line.split()[1] for line in (task / 'status').read_text().splitlines() if line.startswith('Cpus_allowed_list')}
             for name, task in found.items()}
