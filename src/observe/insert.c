@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,10 +311,18 @@ int insert_and_send(struct observer *observer, const struct seccomp_notif *call,
 					    .srcfd = (uint32_t)fd,
 					    .newfd_flags = (uint32_t)(flags & O_CLOEXEC)};
 
+	sigset_t every, before;
+	int r;
+
 	if (is_better_tied(observer))
 		tie_caller(observer, (pid_t)call->pid);
 	else if (observer->tie.tid)
 		insert_leave(observer);
-	return ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd) < 0 ? -errno
-											  : 0;
+	/* Where we are interrupted the kernel has taken the call for answered and forgets the fd:
+	 * the caller would be told 0, which is its standard input. */
+	sigfillset(&every);
+	sigprocmask(SIG_SETMASK, &every, &before);
+	r = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd) < 0 ? -errno : 0;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return r;
 }

@@ -112,9 +112,12 @@ int answer_with_fd(struct observer *observer, uint64_t id, int fd, uint64_t flag
 {
 	struct seccomp_notif_addfd addfd = {
 		.id = id, .srcfd = (uint32_t)fd, .newfd_flags = (uint32_t)(flags & O_CLOEXEC)};
-	int number = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd),
-	    errnum = errno;
+	int number, errnum;
 
+	do { /* interrupted, it is not done; and it ends when the caller does */
+		number = ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+		errnum = errno;
+	} while (number < 0 && errnum == EINTR);
 	/* Before the caller goes on: as long as we hold it for writing, nobody can execute it. */
 	close(fd);
 	if (number < 0)

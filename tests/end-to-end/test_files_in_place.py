@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files outside the permissions: the call waits for the answer, and on a yes it is done as if it had always been allowed."""
 import os
+import signal
 import stat
 
 import pytest
@@ -310,3 +311,27 @@ except OSError as e: print("got", errno.errorcode[e.errno])
     desk.ready()
     assert 'ward asks' not in desk.before
     assert last_result(desk.ward)['attempts'][0]['denials'] == []
+
+
+MAKE = '''
+import os
+open('begun', 'w').close()
+for i in range(2000):
+    fd = os.open(f'file-{i}', os.O_WRONLY | os.O_CREAT, 0o644)
+    assert fd > 2, fd
+    os.write(fd, b'x')
+    os.close(fd)
+print('made')
+'''
+
+
+def test_a_supervisor_that_is_interrupted_hands_over_what_it_opened(plain):
+    """Signals come to ward while it answers; a program must not take its standard input for the file."""
+    with plain.popen('run', '--', '/usr/bin/python3', '-I', '-c', MAKE) as process:
+        assert wait_until(lambda: (plain.work / 'begun').exists() or process.poll() is not None)
+        for _ in range(2000000):
+            if process.poll() is not None:
+                break
+            process.send_signal(signal.SIGALRM)
+        done = plain.finish(process)
+    assert (done.code, done.out) == (0, 'made\n'), done
