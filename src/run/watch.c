@@ -228,6 +228,10 @@ enum run_limit watch_why(struct watch *watch, const struct watched *watched, int
 		return LIMIT_DISK;
 	if (limits->cpu_ns && (signal == SIGXCPU || watch->used.cpu_ns > limits->cpu_ns))
 		return LIMIT_CPU;
+	/* Who may make no thread gives up before its processes are counted: a kernel of its own,
+	 * under runsc, has several for each. */
+	if (limits->processes && signal && cgroup_turned_away(watch->group))
+		return LIMIT_PROCESSES;
 	return LIMIT_NONE;
 }
 

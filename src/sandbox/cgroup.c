@@ -428,6 +428,14 @@ uint64_t cgroup_memory(const struct cgroup *group, uint64_t from)
 	return 0;
 }
 
+uint64_t cgroup_turned_away(const struct cgroup *group)
+{
+	for (size_t i = 0; group && i < group->count; i++)
+		if (group->parts[i].powers & CGROUP_TASKS)
+			return part_turned_away(&group->parts[i]);
+	return 0;
+}
+
 static const uint64_t freeze_ns = 1000000000;
 
 static int set_frozen(struct cgroup *group, bool frozen, uint64_t patience)

@@ -50,6 +50,9 @@ void cgroup_read(const struct cgroup *group, struct cgroup_usage *ret_usage);
  * beyond `from`; 0 where it is not counted. */
 uint64_t cgroup_memory(const struct cgroup *group, uint64_t from);
 
+/* How many processes and threads could not be made because there were as many as may be. */
+uint64_t cgroup_turned_away(const struct cgroup *group);
+
 /* Both wait until it is so, at most a second; 0 or -errno: -ENOTSUP without a freezer, -ETIMEDOUT
  * where a process would not. Nothing of a frozen run can be ended before it is thawed. */
 int cgroup_freeze(struct cgroup *group);

@@ -164,6 +164,14 @@ uint64_t part_memory(const struct part *part, uint64_t from)
 	return held - MIN(files, held);
 }
 
+uint64_t part_turned_away(const struct part *part)
+{
+	char text[GROUP_FILE];
+
+	return group_read(part->directory, "pids.events", text) < 0 ? 0
+								    : number_after(text, "max ");
+}
+
 static bool is_frozen(const struct part *part, bool frozen)
 {
 	char text[GROUP_FILE];

@@ -51,6 +51,7 @@ int group_read(int directory, const char *file, char text[static GROUP_FILE]);
 void part_limit(struct part *part, const struct limits *limits);
 void part_usage(const struct part *part, struct cgroup_usage *usage);
 uint64_t part_memory(const struct part *part, uint64_t from);
+uint64_t part_turned_away(const struct part *part);
 int part_freeze(const struct part *part, bool frozen, uint64_t patience);
 /* Sends SIGKILL to everything in it. name: the group's. */
 void part_kill(int directory, const char *name);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """runtime=runsc: the command runs under gVisor's kernel. What that can hold it holds, what nobody can know is said, and what only the machine's kernel could do is refused."""
+import json
 import os
 import pathlib
 import shutil
@@ -226,6 +227,22 @@ def test_limits_hold(ward):
     assert result['limit'] == 'disk' or 'all' not in result['stdout'], result
     result = ward.result(*RUNSC, '--output', '1k', '--', 'sh', '-c', 'while :; do echo more; done')
     assert result['limit'] == 'output', result
+
+
+def test_what_gives_up_for_want_of_a_process_has_met_its_limit(ward):
+    """A kernel of its own ends where it may make no thread, and that may be before ward counts."""
+    process = ward.popen('run', '--json', *RUNSC, '--processes', '40', '--', 'sh', '-c',
+                         'echo > begun; until test -e go; do sleep 0.05; done; for i in $(seq 200); do sleep 60 & done; wait')
+    assert wait_until(lambda: (ward.work / 'begun').exists())
+    inside = len(family(process.pid))
+    process.send_signal(signal.SIGSTOP)
+    (ward.work / 'go').touch()
+    grew = wait_until(lambda: len(family(process.pid)) > inside + 40)
+    # Without a group nothing refuses it, and ward counts when it goes on.
+    ended = not ward.person.is_root or wait_until(lambda: len(family(process.pid)) < inside)
+    process.send_signal(signal.SIGCONT)
+    result = json.loads(ward.finish(process).out)
+    assert grew and ended and result['limit'] == 'processes', (grew, ended, result)
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
