@@ -16,9 +16,9 @@ BESIDE = --dist loadfile --tx '$(WORKERS)*popen//python=$(PYTHON)'
 
 BUILD ?= build
 # Undefined behaviour traps (SIGILL) instead of telling what it was: the texts are 7 MB that each start would read, relocate and
-# look through for leaks. Without -fsanitize-undefined-trap-on-error it tells.
+# look through for leaks. Without -fsanitize-undefined-trap-on-error it tells. -O1 and line numbers only: compiled in half the time.
 SANITIZED = -Dstatic=false -Db_sanitize=address,undefined -Db_lundef=false -Dc_link_args=-static-libasan \
-	'-Dc_args=-fno-sanitize-recover=all -fsanitize-undefined-trap-on-error'
+	'-Dc_args=-fno-sanitize-recover=all -fsanitize-undefined-trap-on-error -O1 -g1'
 # A sanitizer's own exit code must not pass for the command's.
 export ASAN_OPTIONS ?= exitcode=99:detect_stack_use_after_return=1
 export UBSAN_OPTIONS ?= print_stacktrace=1
