@@ -20,7 +20,8 @@ BUILD ?= build
 SANITIZED = -Dstatic=false -Db_sanitize=address,undefined -Db_lundef=false -Dc_link_args=-static-libasan \
 	'-Dc_args=-fno-sanitize-recover=all -fsanitize-undefined-trap-on-error -O1 -g1'
 # A sanitizer's own exit code must not pass for the command's.
-export ASAN_OPTIONS ?= exitcode=99:detect_stack_use_after_return=1
+# Each start reads through all that is set aside for frames that have returned: 64 KiB of each size are enough.
+export ASAN_OPTIONS ?= exitcode=99:detect_stack_use_after_return=1:min_uar_stack_size_log=16:max_uar_stack_size_log=16
 export UBSAN_OPTIONS ?= print_stacktrace=1
 
 C_FILES = $(shell find src cmd include examples tests -name '*.[ch]')
