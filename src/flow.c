@@ -452,6 +452,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		WALL_BIT(WALL_MOUNT_NAMESPACE) | WALL_BIT(WALL_MASKS) | WALL_BIT(WALL_RUN);
 	const unsigned covered = masked | WALL_BIT(WALL_USER_NAMESPACE);
 	struct attendant attendant = {.fd = -1,
+				      .callers = -1,
 				      .serve = serve_observer,
 				      .data = flow,
 				      .near = flow_note_near,
@@ -513,6 +514,7 @@ static int run(struct flow *flow, struct outcome *outcome, struct error **ret_er
 		r = observer_new(&flow->observed, &flow->observer, ret_error);
 		if (r == 0) {
 			attendant.fd = observer_fd(flow->observer);
+			attendant.callers = flow->entry.listener;
 			attendant.set_aside = set_aside;
 		}
 	}

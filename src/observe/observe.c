@@ -180,21 +180,23 @@ void refuse(struct observer *observer, const struct seccomp_notif *call, const s
 		answer(observer, call->id, error);
 }
 
-/* A caller that comes again and again is served fastest on its own processor; with several at work
- * that would draw them all onto one. Kernels before 6.6 do not know it, and nothing is lost. */
-static void choose_processor(struct observer *observer, uint32_t caller)
+/* A caller leaves its processor idle while it waits, and is woken where we are: served there both
+ * find it warm, and nobody waits behind somebody else's work. Kernels before 6.6 do not know it,
+ * and nothing is lost. */
+static void share_processors(const struct observer *observer)
+{
+	(void)ioctl(observer->observed->listener, NOTIFY_SET_FLAGS, NOTIFY_SYNC_WAKE_UP);
+}
+
+/* One that comes again and again is waited for. */
+static void note_caller(struct observer *observer, uint32_t caller)
 {
 	enum { OFTEN = 8 };
-	bool together;
 
 	observer->streak = caller == observer->last_caller ? observer->streak + 1 : 0;
 	observer->last_caller = caller;
-	together = observer->streak >= OFTEN || (observer->together && observer->streak > 0);
-	if (together == observer->together)
-		return;
-	observer->together = together;
-	(void)ioctl(observer->observed->listener, NOTIFY_SET_FLAGS,
-		    together ? NOTIFY_SYNC_WAKE_UP : 0);
+	observer->together =
+		observer->streak >= OFTEN || (observer->together && observer->streak > 0);
 }
 
 /* The length is in a register: what is let go on is what was counted. What would go past the limit
@@ -273,7 +275,7 @@ static void receive(struct observer *observer)
 	memset(&call, 0, sizeof(call));
 	if (ioctl(observer->observed->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
 		return; /* killed between the wake-up and now */
-	choose_processor(observer, call.pid);
+	note_caller(observer, call.pid);
 	face_called((pid_t)call.pid);
 	for (size_t i = 0; i < ELEMENTS(traps); i++) {
 		if (traps[i].number != call.data.nr)
@@ -356,6 +358,8 @@ int observer_new(const struct observed *observed, struct observer **ret_observer
 	}
 	if (observed->listener < 0 || (observed->published && observed->published->count > 0))
 		leave_place(observed);
+	if (observed->listener >= 0)
+		share_processors(observer);
 	if (observed->listener < 0) /* nobody is shown the call, and init found that too late */
 		(void)shares_need(observer);
 	/* Where nobody tells us who makes a socket, or others do from outside. */

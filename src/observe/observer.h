@@ -124,7 +124,7 @@ struct observer {
 	struct seals seals;
 	uint32_t last_caller;
 	unsigned streak; /* how often in a row it was the same */
-	bool together;	 /* callers wake us on their own processor */
+	bool together;	 /* it is waited for, and may share our processor */
 	unsigned apart;	 /* how often they are not met on one for now, see insert.c */
 	struct pace {
 		uint64_t last;	     /* when the last call was; 0: none of these */

@@ -64,6 +64,7 @@ struct run {
 	bool told;		  /* init has said how the command ended */
 	bool ended;		  /* nothing inside is left but perhaps init itself */
 	bool gone;		  /* init, too */
+	bool left;		  /* nobody is there any more who could call */
 };
 
 static void relay_signals(sigset_t *set)
@@ -531,14 +532,16 @@ void run_end(struct run *run)
 static void serve_once(struct run *run)
 {
 	struct pump *pumps[5];
-	enum { OWN = 5 };
+	enum { OWN = 6 };
 	size_t pump_count = all_pumps(run, pumps), count = OWN;
+	const bool attended = !run->gone && !run->frozen;
 	struct pollfd fds[OWN + 2 * 5] = {
 		{run->signals, POLLIN, 0},
 		{run->entry->control, POLLIN, 0},
-		{run->gone || run->frozen ? -1 : run->attendant->fd, POLLIN, 0},
+		{attended ? run->attendant->fd : -1, POLLIN, 0},
 		{run->gone ? -1 : run->entry->pidfd, POLLIN, 0},
 		{run->entry->runtime, POLLIN, 0},
+		{attended && !run->left ? run->attendant->callers : -1, POLLIN, 0},
 	};
 
 	for (size_t i = 0; i < pump_count; i++) {
@@ -555,6 +558,8 @@ static void serve_once(struct run *run)
 	}
 	if (fds[4].revents)
 		entry_reap_runtime(run->entry);
+	if (fds[5].revents & ~POLLIN)
+		run->left = true;
 	if (fds[2].revents)
 		run->attendant->serve(run->attendant->data);
 	for (size_t i = 0; i < pump_count; i++)

@@ -14,6 +14,9 @@ struct near_limit;
 /* Somebody else with something to do while the command runs. */
 struct attendant {
 	int fd; /* readable when there is; -1: nobody */
+	/* Readable when a caller waits to be served, as fd is then; -1: never. Who waits for this
+	 * itself is woken on the caller's processor, which the caller leaves idle. */
+	int callers;
 	void (*serve)(void *data);
 	void *data;
 	/* Bytes of the disk that calls it was shown have set aside; may be NULL. */

@@ -63,6 +63,7 @@ static struct outcome run_script(const char *script, const struct limits *limits
 	const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
 	struct asker asker = {.pause_ms = pause_ms, .timer = timerfd_create(CLOCK_MONOTONIC, 0)};
 	struct attendant attendant = {.fd = pause_ms ? asker.timer : -1,
+				      .callers = -1,
 				      .serve = asker_serve,
 				      .data = &asker,
 				      .begun = asker_begun};
