@@ -102,7 +102,7 @@ both:
 	@failed=; $(MAKE) --no-print-directory unit BUILD=build-asan >build-asan/reports/unit.log 2>&1 & sanitized=$$!; \
 		$(MAKE) --no-print-directory unit || failed=yes; wait $$sanitized || failed=yes; cat build-asan/reports/unit.log; \
 		for part in $(PARTS); do \
-		case $$part in build-asan:end-to-end) set --;; *) set -- WORKERS=4;; esac; \
+		case $$part in *:end-to-end) set -- WORKERS=4;; *) set --;; esac; \
 		case $$part in build-asan:*) set -- "$$@" LEFT_OUT="$(LEFT_TO_ASAN)";; esac; \
 		$(MAKE) --no-print-directory $${part#*:} BUILD=$${part%:*} AGAIN=yes "$$@" >$${part%:*}/reports/$${part#*:}.log 2>&1 & \
 		parts="$$parts $$!"; done; \
