@@ -106,6 +106,16 @@ def test_threads_are_no_processes(ward):
     assert (result['limit'], result['exit_code']) == (None, 0)
 
 
+def test_what_gives_up_for_want_of_a_thread_has_met_its_limit(ward):
+    """Processes are counted, threads are not: that more of them were refused only the group tells, which a user has none of."""
+    script = '''import os, threading, time
+try:
+    for i in range(60): threading.Thread(target=time.sleep, args=(1,), daemon=True).start()
+except RuntimeError: os.abort()'''
+    result = ward.result('--level', 'none', '--processes', '2', '--', '/usr/bin/python3', '-I', '-c', script)
+    assert (result['limit'], result['signal']) == (('processes', signal.SIGABRT) if ward.person.is_root else (None, None)), result
+
+
 @pytest.mark.parametrize('script', [BUSY, BUSY_CHILDREN], ids=['one', 'short-lived'])
 def test_a_busy_loop_ends_by_its_cpu_time(ward, script):
     result = ended_by(ward, 'cpu', ['--cpu-time', '0.5s'], script)

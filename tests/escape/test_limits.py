@@ -139,7 +139,7 @@ def test_memory_is_not_hidden_from_who_counts_it(place, name):
         code, said = attack(place, name, "1500", flags=["--memory", "200M"])
         return SUCCEEDED if code == 128 + signal.SIGKILL else REFUSED, said
 
-    code, said = sooner_or_later(is_ended, tries=10)
+    code, said = sooner_or_later(is_ended, tries=5)
     assert code == SUCCEEDED, said
     code, said = attack(place, name, "1500", flags=[])
     assert code == SUCCEEDED, said
